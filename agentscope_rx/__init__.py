@@ -1,0 +1,1 @@
+"""AgentScope's messages and events for Python, on ReactiveX."""

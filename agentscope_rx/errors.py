@@ -1,0 +1,207 @@
+"""Every exception of agentscope_rx, as one tree.
+
+AgentScopeError
+  x ConfigurationError(ValueError)   a wrong argument; raised at the line that is wrong, never on a stream
+  x ProtocolError                    a stream broke the event grammar (only `well_formed()` says so)
+    + OrphanEventError               a delta or an End without its Start
+    + UnclosedBlockError             a Start without its End
+    + ReplyMismatchError             an event of another reply, or outside AgentStart … AgentEnd
+    + NotAnEventError(TypeError)     something that is no AgentEvent
+  x WireError(ValueError)            JSON that is no event or message; carries `path`
+  x ModelError                       a model call failed; `partial` holds what had arrived
+    + ModelConnectionError           the server cannot be reached, or the connection broke
+    + ModelTimeoutError              nothing arrived for too long
+    + ModelHTTPError                 an HTTP status that is not 200; carries `status`, `body`, `request_id`
+      - RateLimitedError             429; carries `retry_after` in seconds
+    + ModelResponseError             an error object inside a 200 stream
+    + IncompleteStreamError          the stream ended without saying so
+    + BadModelOutputError            bytes that are not the provider's format
+  x ToolError                        the tool layer itself is broken (a failing tool is a result)
+    + ToolNotFoundError
+    + ToolArgumentsError             arguments that do not fit; carries `path`
+    + ToolTimeoutError
+  x OpenCallsError                   ordinary input while tool calls are open; names them and the ways on
+  x SessionBusyError                 a call waits for its own session
+  x RunInsideLoopError(RuntimeError) `.run()` inside a running event loop
+  x InternalError                    our bug; please report it
+
+MiddlewareProtocolWarning(UserWarning)  a middleware broke the event grammar and was put right
+
+`asyncio.CancelledError`, `KeyboardInterrupt` and `MemoryError` are never turned into one of these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "AgentScopeError",
+    "BadModelOutputError",
+    "ConfigurationError",
+    "IncompleteStreamError",
+    "InternalError",
+    "MiddlewareProtocolWarning",
+    "ModelConnectionError",
+    "ModelError",
+    "ModelHTTPError",
+    "ModelResponseError",
+    "ModelTimeoutError",
+    "NotAnEventError",
+    "OpenCallsError",
+    "OrphanEventError",
+    "ProtocolError",
+    "RateLimitedError",
+    "ReplyMismatchError",
+    "RunInsideLoopError",
+    "SessionBusyError",
+    "ToolArgumentsError",
+    "ToolError",
+    "ToolNotFoundError",
+    "ToolTimeoutError",
+    "UnclosedBlockError",
+    "WireError",
+]
+
+
+class AgentScopeError(Exception):
+    """Whatever agentscope_rx raises or sends through `on_error`."""
+
+    partial: Any = None
+    """The `Msg` that the events before the failure make, if a call failed half-way; else None."""
+
+
+class ConfigurationError(AgentScopeError, ValueError):
+    """A constructor or operator was given an argument that it cannot work with."""
+
+
+class ProtocolError(AgentScopeError):
+    """A stream of events broke the Start → delta → End grammar."""
+
+
+class OrphanEventError(ProtocolError):
+    """A delta or an End came without its Start."""
+
+
+class UnclosedBlockError(ProtocolError):
+    """A block, a model call or a reply was never ended."""
+
+
+class ReplyMismatchError(ProtocolError):
+    """An event named another reply than the one that is running, or none was running."""
+
+
+class NotAnEventError(ProtocolError, TypeError):
+    """A stream of events carried something else."""
+
+
+class WireError(AgentScopeError, ValueError):
+    """JSON that does not say an event or a message; `path` is where, as `$.toolCalls[1].id`."""
+
+    def __init__(self, problem: str, path: str = "$") -> None:
+        super().__init__(problem, path)
+        self.problem = problem
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}"
+
+
+class ModelError(AgentScopeError):
+    """A model call failed."""
+
+
+class ModelConnectionError(ModelError):
+    """The model's server could not be reached, or the connection broke while it answered."""
+
+
+class ModelTimeoutError(ModelError):
+    """The model's server said nothing for longer than the time allowed."""
+
+
+class ModelHTTPError(ModelError):
+    """The model's server answered with an error status."""
+
+    def __init__(self, message: str, *, status: int, body: str = "", request_id: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = body
+        self.request_id = request_id
+
+
+class RateLimitedError(ModelHTTPError):
+    """The model's server answered 429; `retry_after` is in seconds, None if it did not say."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 429,
+        body: str = "",
+        request_id: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, status=status, body=body, request_id=request_id)
+        self.retry_after = retry_after
+
+
+class ModelResponseError(ModelError):
+    """The stream of a model call carried an error object."""
+
+
+class IncompleteStreamError(ModelError):
+    """The stream of a model call ended without a finish."""
+
+
+class BadModelOutputError(ModelError):
+    """The stream of a model call is not in the provider's format."""
+
+
+class ToolError(AgentScopeError):
+    """The tool layer failed (a tool that fails is a result with state `error`)."""
+
+
+class ToolNotFoundError(ToolError):
+    """No tool of that name is registered."""
+
+
+class ToolArgumentsError(ToolError):
+    """The arguments of a tool call do not fit its parameters; `path` is where, as `$.city`."""
+
+    def __init__(self, message: str, *, path: str = "$") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class ToolTimeoutError(ToolError):
+    """A tool took longer than the time allowed."""
+
+
+class OpenCallsError(AgentScopeError):
+    """Ordinary input came while tool calls of the last reply are open; `tool_call_ids` names them."""
+
+    def __init__(self, tool_call_ids: tuple[str, ...]) -> None:
+        super().__init__(tool_call_ids)
+        self.tool_call_ids = tool_call_ids
+
+    def __str__(self) -> str:
+        names = ", ".join(self.tool_call_ids)
+        return (
+            f"tool calls are open: {names}. Answer them (ConfirmResults or ExternalResults), "
+            "go on with them (call with None), or interrupt the session"
+        )
+
+
+class SessionBusyError(AgentScopeError):
+    """A call waits for a session that cannot become free before the call itself has ended."""
+
+
+class RunInsideLoopError(AgentScopeError, RuntimeError):
+    """`.run()` was used where an event loop is running."""
+
+
+class InternalError(AgentScopeError):
+    """This should never happen: please report it with the traceback."""
+
+
+class MiddlewareProtocolWarning(UserWarning):
+    """A middleware broke the event grammar; the guard put it right."""

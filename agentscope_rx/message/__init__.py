@@ -1,0 +1,63 @@
+"""Messages and their content blocks: complete turns, as stored in the context and passed between agents."""
+
+from agentscope_rx.message._block import (
+    AudioBlock as AudioBlock,
+    ContentBlock as ContentBlock,
+    DataBlock as DataBlock,
+    HintBlock as HintBlock,
+    ImageBlock as ImageBlock,
+    TextBlock as TextBlock,
+    ThinkingBlock as ThinkingBlock,
+    ToolResultBlock as ToolResultBlock,
+    ToolUseBlock as ToolUseBlock,
+    VideoBlock as VideoBlock,
+)
+from agentscope_rx.message._enums import (
+    GenerateReason as GenerateReason,
+    MsgRole as MsgRole,
+    ToolCallState as ToolCallState,
+    ToolResultState as ToolResultState,
+)
+from agentscope_rx.message._frozen import FrozenDict as FrozenDict
+from agentscope_rx.message._msg import (
+    AssistantMessage as AssistantMessage,
+    Msg as Msg,
+    SystemMessage as SystemMessage,
+    ToolResultMessage as ToolResultMessage,
+    UserMessage as UserMessage,
+    message_class as message_class,
+)
+from agentscope_rx.message._source import (
+    Base64Source as Base64Source,
+    MediaSource as MediaSource,
+    URLSource as URLSource,
+)
+from agentscope_rx.message._usage import ChatUsage as ChatUsage
+
+__all__ = [
+    "AssistantMessage",
+    "AudioBlock",
+    "Base64Source",
+    "ChatUsage",
+    "ContentBlock",
+    "DataBlock",
+    "FrozenDict",
+    "GenerateReason",
+    "HintBlock",
+    "ImageBlock",
+    "MediaSource",
+    "Msg",
+    "MsgRole",
+    "SystemMessage",
+    "TextBlock",
+    "ThinkingBlock",
+    "ToolCallState",
+    "ToolResultBlock",
+    "ToolResultMessage",
+    "ToolResultState",
+    "ToolUseBlock",
+    "URLSource",
+    "UserMessage",
+    "VideoBlock",
+    "message_class",
+]

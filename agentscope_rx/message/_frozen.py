@@ -1,0 +1,46 @@
+"""A dictionary that does not change, for the open-ended fields of frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+__all__ = ["EMPTY", "FrozenDict", "freeze", "freeze_or_none"]
+
+
+class FrozenDict(dict[str, Any]):
+    """A `dict` without its mutators: compares, prints, pickles and encodes as one."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError(
+            "this mapping is frozen; copy it with dict(…) and attrs.evolve the value that holds it"
+        )
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __ior__ = _refuse  # type: ignore[assignment,misc]
+
+    def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Any]]]:
+        return FrozenDict, (dict(self),)
+
+    def __copy__(self) -> FrozenDict:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FrozenDict:
+        import copy
+
+        return FrozenDict(copy.deepcopy(dict(self), memo))
+
+
+EMPTY = FrozenDict()
+
+
+def freeze(mapping: Mapping[str, Any]) -> FrozenDict:
+    """Copy a mapping into a frozen one; a frozen one stays itself."""
+    return mapping if type(mapping) is FrozenDict else FrozenDict(mapping)
+
+
+def freeze_or_none(mapping: Mapping[str, Any] | None) -> FrozenDict | None:
+    """`freeze`, where None means that there is no mapping."""
+    return None if mapping is None else freeze(mapping)

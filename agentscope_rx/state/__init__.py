@@ -1,0 +1,21 @@
+"""State: what a session keeps between calls."""
+
+from agentscope_rx.state._values import (
+    PlanModeContextState as PlanModeContextState,
+    ReadCacheEntry as ReadCacheEntry,
+    Task as Task,
+    TaskContextState as TaskContextState,
+    TaskState as TaskState,
+    ToolContextState as ToolContextState,
+    ToolkitState as ToolkitState,
+)
+
+__all__ = [
+    "PlanModeContextState",
+    "ReadCacheEntry",
+    "Task",
+    "TaskContextState",
+    "TaskState",
+    "ToolContextState",
+    "ToolkitState",
+]

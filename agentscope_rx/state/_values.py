@@ -1,0 +1,101 @@
+"""What a session keeps beside its messages, in the shapes that Java stores; snake_case on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, final
+
+from attrs import field, frozen
+
+from agentscope_rx.identity import new_id, now
+from agentscope_rx.message import FrozenDict
+
+__all__ = [
+    "PlanModeContextState",
+    "ReadCacheEntry",
+    "Task",
+    "TaskContextState",
+    "TaskState",
+    "ToolContextState",
+    "ToolkitState",
+]
+
+
+def _strings(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(items)
+
+
+class TaskState(StrEnum):
+    """Where a task of the task list stands."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+
+
+@final
+@frozen
+class Task:
+    """One entry of an agent's task list; `blocks` and `blocked_by` are task ids, `created_at` ISO 8601."""
+
+    subject: str
+    description: str = ""
+    metadata: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
+    created_at: str = field(factory=now)
+    state: TaskState = TaskState.PENDING
+    id: str = field(factory=new_id)
+    owner: str | None = None
+    blocks: tuple[str, ...] = field(default=(), converter=_strings)
+    blocked_by: tuple[str, ...] = field(default=(), converter=_strings)
+
+
+def _tasks(items: Iterable[Task]) -> tuple[Task, ...]:
+    return tuple(items)
+
+
+@final
+@frozen
+class TaskContextState:
+    """An agent's task list."""
+
+    tasks: tuple[Task, ...] = field(default=(), converter=_tasks)
+
+
+@final
+@frozen
+class PlanModeContextState:
+    """Whether the agent plans, and in which file."""
+
+    plan_active: bool = False
+    current_plan_file: str | None = None
+
+
+@final
+@frozen
+class ToolContextState:
+    """What tools keep: limits of the read cache (`max_cache_bytes` in kB), active groups, spawned agents."""
+
+    max_cache_files: int = 100
+    max_cache_bytes: float = 25000.0
+    activated_groups: tuple[str, ...] = field(default=(), converter=_strings)
+    spawn_registry: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
+
+
+@final
+@frozen
+class ReadCacheEntry:
+    """A file as a tool last read it; `updated_at` in seconds since 1970, `bytes` in kB."""
+
+    lines: tuple[str, ...] = field(default=(), converter=_strings)
+    updated_at: float = 0.0
+    bytes: float = 0.0
+    file_path: str | None = None
+
+
+@final
+@frozen
+class ToolkitState:
+    """The tool groups that are active (Java's older form)."""
+
+    active_groups: tuple[str, ...] = field(default=(), converter=_strings)
