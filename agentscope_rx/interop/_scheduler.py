@@ -1,0 +1,142 @@
+"""The scheduler of one call: RxPY's only subscriber context, so it carries the call's scope."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager, suppress
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, Final, TypeVar
+
+from reactivex import abc, typing
+from reactivex.disposable import Disposable, SerialDisposable
+from reactivex.scheduler.eventloop import AsyncIOScheduler
+
+__all__ = ["CallScheduler", "running_loop"]
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+_LAST_CHANCE: Final = 0.1
+"""Seconds that a task has to end after `drained` cancelled it."""
+
+_inside: ContextVar[CallScheduler | None] = ContextVar("agentscope_rx_call", default=None)
+_detached: set[asyncio.Task[Any]] = set()
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs on this thread, or None."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+class CallScheduler(AsyncIOScheduler):
+    """Runs everything of one call on one event loop, and knows the tasks of the call.
+
+    Attributes:
+        loop: the event loop of the call.
+        gate: closed (cleared) while a bounded reader lags; whoever makes events waits for it between two.
+        tasks: what runs for this call and for the calls inside it.
+        parent: the scope of the call that this one belongs to, or None.
+        context: the context variables of the call.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, parent: CallScheduler | None = None) -> None:
+        super().__init__(loop)
+        self.loop = loop
+        self.parent = parent
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self.context: Context = copy_context()
+        if parent is None:
+            self.gate = asyncio.Event()
+            self.gate.set()
+        else:
+            self.gate = parent.gate
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this thread is running the call's loop."""
+        return running_loop() is self.loop
+
+    @contextmanager
+    def entered(self) -> Generator[None]:
+        """Make what is started in the block part of the call: its tasks and callbacks inherit it."""
+        token = _inside.set(self)
+        self.context = copy_context()
+        try:
+            yield
+        finally:
+            _inside.reset(token)
+
+    def create_task(self, coro: Coroutine[Any, Any, T], *, detached: bool = False) -> asyncio.Task[T]:
+        """Run a coroutine as part of the call, with the call's context variables.
+
+        A `detached` task is not waited for by this call's `drained`, but by those of the calls around it:
+        for the clean-up that itself waits for `drained`.
+        """
+        # Disposing comes from anywhere: what it starts must still see the variables of the call.
+        context = copy_context() if _inside.get() is self else self.context.copy()
+        task = self.loop.create_task(coro, context=context)
+        scope = self
+        if detached:
+            _detached.add(task)
+            task.add_done_callback(_detached.discard)
+            scope = self.parent
+        while scope is not None:
+            scope.tasks.add(task)
+            task.add_done_callback(scope.tasks.discard)
+            scope = scope.parent
+        return task
+
+    async def drained(self, grace: float = 5.0) -> bool:
+        """Wait until all tasks but the caller have ended; after `grace` seconds cancel what is left.
+
+        Returns False if something ignored even that: it is abandoned.
+        """
+        deadline = self.loop.time() + grace
+        while waiting := self._others():
+            left = deadline - self.loop.time()
+            if left <= 0:
+                for task in waiting:
+                    task.cancel()
+                await asyncio.wait(waiting, timeout=_LAST_CHANCE)
+                return not self._others()
+            await asyncio.wait(waiting, timeout=left)
+        return True
+
+    def _others(self) -> set[asyncio.Task[Any]]:
+        return self.tasks - {asyncio.current_task()}
+
+    def post(self, action: Callable[[], object]) -> None:
+        """Run an action on the call's loop: now if this is its thread, else soon."""
+        if self.is_current:
+            action()
+        else:
+            with suppress(RuntimeError):  # the loop is closed: nothing of the call is left
+                self.loop.call_soon_threadsafe(action)
+
+    def schedule(self, action: typing.ScheduledAction[S], state: S | None = None) -> abc.DisposableBase:
+        """Run an action in the loop's next turn."""
+        if self.is_current:
+            return super().schedule(action, state)
+        return self._from_thread(lambda: self.schedule(action, state))
+
+    def schedule_relative(
+        self, duetime: typing.RelativeTime, action: typing.ScheduledAction[S], state: S | None = None
+    ) -> abc.DisposableBase:
+        """Run an action after a time."""
+        if self.is_current:
+            return super().schedule_relative(duetime, action, state)
+        return self._from_thread(lambda: self.schedule_relative(duetime, action, state))
+
+    def _from_thread(self, schedule: Callable[[], abc.DisposableBase]) -> abc.DisposableBase:
+        inner = SerialDisposable()
+
+        def start() -> None:
+            if not inner.is_disposed:
+                inner.disposable = schedule()
+
+        self.post(start)
+        return Disposable(lambda: self.post(inner.dispose))

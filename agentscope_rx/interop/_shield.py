@@ -1,0 +1,82 @@
+"""What a subscriber raises is the subscriber's."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TypeVar
+
+from reactivex import Observable, abc
+from reactivex.disposable import SerialDisposable
+
+from agentscope_rx.interop._scheduler import running_loop
+
+__all__ = ["report", "shield"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger("agentscope_rx")
+
+
+def shield(source: Observable[T]) -> Observable[T]:
+    """Let a subscriber that raises end its own subscription, and nothing else.
+
+    1. Items, completion and errors pass.
+    2. What the subscriber raises goes to the exception handler of the running loop; its subscription is
+       disposed, so the source is released; it gets nothing more.
+    3. `SystemExit` and `KeyboardInterrupt` release the source, too, and go on.
+
+    An operator: it protects the subscribers of a shared stream from each other, one `shield` each:
+    `shared.pipe(shield).subscribe(…)`.
+
+    Errors: those of the source.
+    """
+
+    def subscribe(
+        observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        subscription = SerialDisposable()
+
+        def failed(where: str, error: BaseException) -> None:
+            subscription.dispose()
+            if not isinstance(error, (Exception, asyncio.CancelledError)):
+                raise error
+            report(f"a subscriber raised in {where}: its subscription is disposed", error)
+
+        def on_next(item: T) -> None:
+            if subscription.is_disposed:
+                return
+            try:
+                observer.on_next(item)
+            except BaseException as error:
+                failed("on_next", error)
+
+        def on_error(error: Exception) -> None:
+            if subscription.is_disposed:
+                return
+            try:
+                observer.on_error(error)
+            except BaseException as raised:
+                failed("on_error, or has none" if raised is error else "on_error", raised)
+
+        def on_completed() -> None:
+            if subscription.is_disposed:
+                return
+            try:
+                observer.on_completed()
+            except BaseException as error:
+                failed("on_completed", error)
+
+        subscription.disposable = source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
+        return subscription
+
+    return Observable(subscribe)
+
+
+def report(message: str, error: BaseException) -> None:
+    """Tell of an exception that has nobody to go to."""
+    loop = running_loop()
+    if loop is None:
+        _log.error(message, exc_info=error)
+    else:
+        loop.call_exception_handler({"message": message, "exception": error})
