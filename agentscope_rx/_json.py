@@ -7,7 +7,8 @@ any size stay integers.
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from math import isinf
+from typing import Any, NoReturn, cast
 
 import msgspec
 
@@ -17,29 +18,41 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if isinf(value):
+        raise ValueError(f"{number} is out of range")
+    return value
+
+
+def _decode_with_surrogates(text: bytes | str) -> Any:
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "surrogatepass")  # json.loads would take UTF-16 and UTF-32, too
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
 
 
 def loads(text: bytes | str) -> Any:
-    """Parse one JSON value; raise `ValueError` if it is not exactly that."""
+    """Parse one JSON value; raise `ValueError` if it is not exactly that, or nested too deeply."""
     try:
-        return _decode(text)
-    except (ValueError, UnicodeError):
-        value = json.loads(text, parse_constant=_refuse_constant)
-    # The standard library reads 1E400 as infinity; the fast path had refused it.
-    if _has_infinity(value):
-        raise ValueError("a number is out of range")
-    return value
+        try:
+            return _decode(text)
+        except ValueError:
+            return _decode_with_surrogates(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def loads_object(text: str) -> dict[str, Any] | None:
     """Parse a JSON object; None if the text is anything else."""
     try:
         value = loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
-    return value if isinstance(value, dict) else None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def dumps(value: Any) -> bytes:
@@ -48,13 +61,3 @@ def dumps(value: Any) -> bytes:
         return _encode(value)
     except (UnicodeError, OverflowError, TypeError):
         return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
-
-
-def _has_infinity(value: Any) -> bool:
-    if isinstance(value, float):
-        return value in (float("inf"), float("-inf"))
-    if isinstance(value, dict):
-        return any(_has_infinity(item) for item in value.values())
-    if isinstance(value, list):
-        return any(_has_infinity(item) for item in value)
-    return False

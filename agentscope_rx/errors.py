@@ -64,10 +64,17 @@ __all__ = [
 
 
 class AgentScopeError(Exception):
-    """Whatever agentscope_rx raises or sends through `on_error`."""
+    """Whatever agentscope_rx raises or sends through `on_error`; survives pickling with its fields."""
 
     partial: Any = None
     """The `Msg` that the events before the failure make, if a call failed half-way; else None."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(cls: type[AgentScopeError], args: tuple[Any, ...]) -> AgentScopeError:
+    return cls.__new__(cls, *args)
 
 
 class ConfigurationError(AgentScopeError, ValueError):

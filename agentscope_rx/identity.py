@@ -7,6 +7,7 @@ replaces ids and clock for the length of a `with` block.
 
 from __future__ import annotations
 
+import calendar
 import itertools
 import os
 import secrets
@@ -14,7 +15,10 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
+from threading import Lock
 from typing import Final
+from weakref import WeakSet
 
 __all__ = ["Emitter", "deterministic", "emitting", "format_timestamp", "new_emitter", "new_id", "now"]
 
@@ -22,7 +26,7 @@ __all__ = ["Emitter", "deterministic", "emitting", "format_timestamp", "new_emit
 class Emitter:
     """A source of ids: `prefix` + 1, 2, 3 …; safe to share between threads."""
 
-    __slots__ = ("next", "prefix")
+    __slots__ = ("__weakref__", "next", "prefix")
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -33,19 +37,28 @@ _process = secrets.token_hex(6)
 _calls = itertools.count(1)
 
 
-def _next_emitter() -> Emitter:
-    return Emitter(f"{_process}.{next(_calls)}-")
+_alive: Final[WeakSet[Emitter]] = WeakSet()
 
 
-_provider: Callable[[], Emitter] = _next_emitter
-_shared = _next_emitter()
-_emitter: Final = ContextVar("agentscope_rx_emitter", default=_shared)
+def _unique_prefix() -> str:
+    return f"{_process}.{next(_calls)}-"
+
+
+def _unique_emitter() -> Emitter:
+    emitter = Emitter(_unique_prefix())
+    _alive.add(emitter)
+    return emitter
+
+
+_provider: Callable[[], Emitter] = _unique_emitter
+_shared = _unique_emitter()
+_emitter: Final[ContextVar[Emitter | None]] = ContextVar("agentscope_rx_emitter", default=None)
 _current = _emitter.get
 
 
 def new_id() -> str:
     """Return an id that no other event, message or block has, in this process or another."""
-    emitter = _current()
+    emitter = _current() or _shared
     return f"{emitter.prefix}{emitter.next()}"
 
 
@@ -66,31 +79,38 @@ def emitting(emitter: Emitter) -> Generator[None]:
 
 _clock: Callable[[], int] = time.time_ns
 _stamp: tuple[int, str] = (-1, "")
+_stamping = Lock()
 
 
 def now() -> str:
     """Return the time as ISO 8601 UTC with milliseconds and `Z`; it never goes back."""
-    global _stamp
     milliseconds = _clock() // 1_000_000
     stamp = _stamp
-    if milliseconds <= stamp[0]:
-        return stamp[1]
+    return stamp[1] if milliseconds <= stamp[0] else _later(milliseconds)
+
+
+def _later(milliseconds: int) -> str:
+    global _stamp
     seconds, fraction = divmod(milliseconds, 1000)
     text = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{fraction:03d}Z"
-    _stamp = (milliseconds, text)
-    return text
+    with _stamping:  # two threads at once: the later of their times stays
+        _stamp = max(_stamp, (milliseconds, text))
+        return _stamp[1]
 
 
 def format_timestamp(created_at: str) -> str:
     """Turn an event's time into a message's: `2026-01-02T03:04:05.678Z` → `2026-01-02 03:04:05.678`.
 
-    Cut, not rounded, to milliseconds; what is no ISO 8601 UTC time comes back as it is.
+    Cut, not rounded, to milliseconds. A time with another offset is turned into UTC, one without is taken
+    as UTC; what is no ISO 8601 time comes back as it is.
     """
-    day, separator, rest = created_at.partition("T")
-    if not separator:
+    try:
+        moment = datetime.fromisoformat(created_at)
+    except ValueError:
         return created_at
-    clock, _, fraction = rest.removesuffix("Z").partition(".")
-    return f"{day} {clock}.{(fraction + '000')[:3]}"
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return moment.isoformat(" ", "milliseconds")
 
 
 @contextmanager
@@ -99,30 +119,27 @@ def deterministic(
 ) -> Generator[None]:
     """Replace ids and clock: ids `e1, e2, …`, times from `start`, each `step_ms` later.
 
-    For tests. Process-wide while the block runs, so that other threads see it too.
+    For tests. Process-wide while the block runs, so that other threads see it, too.
     """
-    import calendar
-
-    global _provider, _clock, _stamp
-    whole, _, fraction = start.removesuffix("Z").partition(".")
-    first = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) * 1000 + int((fraction + "000")[:3])
-    times = itertools.count(first, step_ms)
+    global _provider, _shared, _clock, _stamp
+    first = datetime.fromisoformat(start)
+    times = itertools.count(calendar.timegm(first.utctimetuple()) * 1000 + first.microsecond // 1000, step_ms)
     emitter = Emitter(prefix)
-    saved = (_provider, _clock, _stamp)
-    _provider, _clock, _stamp = (lambda: emitter), (lambda: next(times) * 1_000_000), (-1, "")
+    saved = (_provider, _shared, _clock, _stamp)
+    _provider, _shared, _clock, _stamp = lambda: emitter, emitter, lambda: next(times) * 1_000_000, (-1, "")
     try:
         with emitting(emitter):
             yield
     finally:
-        _provider, _clock, _stamp = saved
+        _provider, _shared, _clock, _stamp = saved
 
 
 def _renew_after_fork() -> None:
-    global _process
+    global _process, _stamping
     _process = secrets.token_hex(6)
-    fresh = _next_emitter()
-    current = _current()
-    current.prefix, current.next = fresh.prefix, fresh.next
+    _stamping = Lock()  # the parent's may be held by a thread that the child does not have
+    for emitter in _alive:
+        emitter.prefix = _unique_prefix()
 
 
 if hasattr(os, "register_at_fork"):

@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Final
 
 from attrs import field, frozen
 
+from agentscope_rx._check import a_str
+from agentscope_rx._frozen import EMPTY, freeze
 from agentscope_rx.identity import new_id, now
-from agentscope_rx.message._frozen import EMPTY, freeze
 
 __all__ = ["AgentEvent", "AgentEventType", "BlockEvent", "ReplyEvent", "ToolEvent"]
 
@@ -102,19 +103,19 @@ class AgentEvent:
 class ReplyEvent(AgentEvent):
     """An event of a reply; `reply_id` is the id of the message that the reply becomes."""
 
-    reply_id: str
+    reply_id: str = field(validator=a_str)
 
 
 @frozen
 class BlockEvent(ReplyEvent):
     """An event of a block; `block_id` names the block within its reply."""
 
-    block_id: str
+    block_id: str = field(validator=a_str)
 
 
 @frozen
 class ToolEvent(ReplyEvent):
     """An event of a tool call or its result."""
 
-    tool_call_id: str
-    tool_call_name: str
+    tool_call_id: str = field(validator=a_str)
+    tool_call_name: str = field(validator=a_str)

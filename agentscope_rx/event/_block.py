@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
-from attrs import frozen
+from attrs import field, frozen
 
+from agentscope_rx._check import a_str, a_str_or_none
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event._base import AgentEventType, BlockEvent
 
@@ -37,7 +38,7 @@ class TextBlockDeltaEvent(BlockEvent):
     """More text; `delta` is what is new."""
 
     type: ClassVar[str] = AgentEventType.TEXT_BLOCK_DELTA
-    delta: str
+    delta: str = field(validator=a_str)
 
 
 @final
@@ -62,7 +63,7 @@ class ThinkingBlockDeltaEvent(BlockEvent):
     """More reasoning; `delta` is what is new."""
 
     type: ClassVar[str] = AgentEventType.THINKING_BLOCK_DELTA
-    delta: str
+    delta: str = field(validator=a_str)
 
 
 @final
@@ -79,7 +80,7 @@ class DataBlockStartEvent(BlockEvent):
     """A data block begins; `media_type` is its MIME type, if it is known already."""
 
     type: ClassVar[str] = AgentEventType.DATA_BLOCK_START
-    media_type: str | None = None
+    media_type: str | None = field(default=None, validator=a_str_or_none)
 
 
 @final
@@ -88,9 +89,9 @@ class DataBlockDeltaEvent(BlockEvent):
     """More data: base64 text in `data`, or a whole block's address in `url`."""
 
     type: ClassVar[str] = AgentEventType.DATA_BLOCK_DELTA
-    data: str = ""
-    url: str | None = None
-    media_type: str | None = None
+    data: str = field(default="", validator=a_str)
+    url: str | None = field(default=None, validator=a_str_or_none)
+    media_type: str | None = field(default=None, validator=a_str_or_none)
 
     def __attrs_post_init__(self) -> None:
         if self.url is not None and self.data:
@@ -111,5 +112,5 @@ class HintBlockEvent(BlockEvent):
     """An instruction is put into the loop, whole; `hint_source` says by whom."""
 
     type: ClassVar[str] = AgentEventType.HINT_BLOCK
-    hint_source: str | None = None
-    hint: str = ""
+    hint_source: str | None = field(default=None, validator=a_str_or_none)
+    hint: str = field(default="", validator=a_str)

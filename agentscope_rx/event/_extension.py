@@ -7,8 +7,9 @@ from typing import Any, ClassVar, final
 
 from attrs import field, frozen
 
+from agentscope_rx._check import a_str, a_str_or_none
+from agentscope_rx._frozen import EMPTY, freeze
 from agentscope_rx.event._base import AgentEvent, AgentEventType
-from agentscope_rx.message._frozen import EMPTY, freeze
 
 __all__ = ["CustomEvent", "SubagentExposedEvent", "UnknownEvent"]
 
@@ -19,11 +20,11 @@ class SubagentExposedEvent(AgentEvent):
     """A subagent can now be addressed by the user; `label` is its name in the UI."""
 
     type: ClassVar[str] = AgentEventType.SUBAGENT_EXPOSED
-    subagent_id: str | None = None
-    agent_id: str | None = None
-    session_id: str | None = None
-    label: str | None = None
-    reply_id: str = field(default="", kw_only=True)
+    subagent_id: str | None = field(default=None, validator=a_str_or_none)
+    agent_id: str | None = field(default=None, validator=a_str_or_none)
+    session_id: str | None = field(default=None, validator=a_str_or_none)
+    label: str | None = field(default=None, validator=a_str_or_none)
+    reply_id: str = field(default="", kw_only=True, validator=a_str)
 
 
 @final
@@ -32,9 +33,9 @@ class CustomEvent(AgentEvent):
     """An event of the user's own; `value` is a JSON object."""
 
     type: ClassVar[str] = AgentEventType.CUSTOM
-    name: str | None = None
+    name: str | None = field(default=None, validator=a_str_or_none)
     value: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
-    reply_id: str = field(default="", kw_only=True)
+    reply_id: str = field(default="", kw_only=True, validator=a_str)
 
 
 @final
@@ -47,4 +48,4 @@ class UnknownEvent(AgentEvent):
 
     type: ClassVar[str] = "UNKNOWN"
     raw: Mapping[str, Any] = field(converter=freeze, hash=False)
-    reply_id: str = field(default="", kw_only=True)
+    reply_id: str = field(default="", kw_only=True, validator=a_str)

@@ -7,8 +7,10 @@ from typing import Any, ClassVar, final
 
 from attrs import field, frozen
 
+from agentscope_rx._check import a, a_bool, a_str, tuple_of
+from agentscope_rx._frozen import EMPTY, FrozenDict, freeze
 from agentscope_rx.event._base import AgentEventType, ReplyEvent
-from agentscope_rx.message import FrozenDict, ToolResultBlock, ToolUseBlock
+from agentscope_rx.message import ToolResultBlock, ToolUseBlock
 from agentscope_rx.permission import PermissionRule
 
 __all__ = [
@@ -22,19 +24,19 @@ __all__ = [
 
 
 def _rules(rules: Iterable[PermissionRule] | None) -> tuple[PermissionRule, ...] | None:
-    return None if rules is None else tuple(rules)
+    return None if rules is None else tuple_of(PermissionRule, rules)
 
 
 def _suggestions(rules: Mapping[str, Iterable[PermissionRule]]) -> Mapping[str, Any]:
-    return FrozenDict({call_id: tuple(items) for call_id, items in rules.items()})
+    return FrozenDict({call_id: tuple_of(PermissionRule, items) for call_id, items in freeze(rules).items()})
 
 
 def _calls(calls: Iterable[ToolUseBlock]) -> tuple[ToolUseBlock, ...]:
-    return tuple(calls)
+    return tuple_of(ToolUseBlock, calls)
 
 
 def _results(results: Iterable[ToolResultBlock]) -> tuple[ToolResultBlock, ...]:
-    return tuple(results)
+    return tuple_of(ToolResultBlock, results)
 
 
 @final
@@ -48,13 +50,13 @@ class ConfirmResult:
         rules: rules that the human accepted for the future.
     """
 
-    confirmed: bool
-    tool_call: ToolUseBlock | None
+    confirmed: bool = field(validator=a_bool)
+    tool_call: ToolUseBlock | None = field(validator=a(ToolUseBlock, None))
     rules: tuple[PermissionRule, ...] | None = field(default=None, converter=_rules)
 
 
 def _answers(answers: Iterable[ConfirmResult]) -> tuple[ConfirmResult, ...]:
-    return tuple(answers)
+    return tuple_of(ConfirmResult, answers)
 
 
 @final
@@ -70,7 +72,7 @@ class RequireUserConfirmEvent(ReplyEvent):
     type: ClassVar[str] = AgentEventType.REQUIRE_USER_CONFIRM
     tool_calls: tuple[ToolUseBlock, ...] = field(default=(), converter=_calls)
     suggested_rules: Mapping[str, tuple[PermissionRule, ...]] = field(
-        factory=FrozenDict, converter=_suggestions, hash=False
+        default=EMPTY, converter=_suggestions, hash=False
     )
 
 
@@ -108,4 +110,4 @@ class AllToolsDeniedEvent(ReplyEvent):
 
     type: ClassVar[str] = AgentEventType.ALL_TOOLS_DENIED
     denied_tool_calls: tuple[ToolUseBlock, ...] = field(default=(), converter=_calls)
-    reply_id: str = field(default="", kw_only=True)
+    reply_id: str = field(default="", kw_only=True, validator=a_str)

@@ -6,6 +6,7 @@ from typing import ClassVar, final
 
 from attrs import field, frozen
 
+from agentscope_rx._check import a, a_str, a_str_or_none, an_int
 from agentscope_rx.event._base import AgentEventType, ReplyEvent
 from agentscope_rx.message import GenerateReason, Msg
 
@@ -24,8 +25,8 @@ __all__ = [
 class ErrorInfo:
     """A failure as data: the class of the error and its message."""
 
-    type: str
-    message: str = ""
+    type: str = field(validator=a_str)
+    message: str = field(default="", validator=a_str)
 
 
 @final
@@ -34,10 +35,10 @@ class AgentStartEvent(ReplyEvent):
     """The agent begins a reply, or goes on with one."""
 
     type: ClassVar[str] = AgentEventType.AGENT_START
-    session_id: str | None
-    reply_id: str
-    name: str | None = None
-    role: str = "assistant"
+    session_id: str | None = field(validator=a_str_or_none)
+    reply_id: str = field(validator=a_str)
+    name: str | None = field(default=None, validator=a_str_or_none)
+    role: str = field(default="assistant", validator=a_str)
 
 
 @final
@@ -51,8 +52,8 @@ class AgentEndEvent(ReplyEvent):
     """
 
     type: ClassVar[str] = AgentEventType.AGENT_END
-    generate_reason: GenerateReason | None = None
-    error: ErrorInfo | None = None
+    generate_reason: GenerateReason | None = field(default=None, validator=a(GenerateReason, None))
+    error: ErrorInfo | None = field(default=None, validator=a(ErrorInfo, None))
 
 
 @final
@@ -61,8 +62,8 @@ class AgentResultEvent(ReplyEvent):
     """The message that the reply has become."""
 
     type: ClassVar[str] = AgentEventType.AGENT_RESULT
-    result: Msg | None
-    reply_id: str = field(default="", kw_only=True)
+    result: Msg | None = field(validator=a(Msg, None))
+    reply_id: str = field(default="", kw_only=True, validator=a_str)
 
 
 @final
@@ -71,8 +72,8 @@ class ExceedMaxItersEvent(ReplyEvent):
     """The agent has reached its limit of reasoning and acting rounds."""
 
     type: ClassVar[str] = AgentEventType.EXCEED_MAX_ITERS
-    max_iters: int = 0
-    current_iter: int = 0
+    max_iters: int = field(default=0, validator=an_int)
+    current_iter: int = field(default=0, validator=an_int)
 
 
 @final
@@ -84,6 +85,8 @@ class RequestStopEvent(ReplyEvent):
     """
 
     type: ClassVar[str] = AgentEventType.REQUEST_STOP
-    reason: str | None = None
-    generate_reason: GenerateReason = GenerateReason.MIDDLEWARE_STOP_REQUESTED
-    reply_id: str = field(default="", kw_only=True)
+    reason: str | None = field(default=None, validator=a_str_or_none)
+    generate_reason: GenerateReason = field(
+        default=GenerateReason.MIDDLEWARE_STOP_REQUESTED, validator=a(GenerateReason)
+    )
+    reply_id: str = field(default="", kw_only=True, validator=a_str)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
-from attrs import frozen
+from attrs import field, frozen
 
+from agentscope_rx._check import a, a_str_or_none
 from agentscope_rx.event._base import AgentEventType, ReplyEvent
 from agentscope_rx.message import ChatUsage
 
@@ -18,7 +19,7 @@ class ModelCallStartEvent(ReplyEvent):
     """A model is called; `model_name` says which."""
 
     type: ClassVar[str] = AgentEventType.MODEL_CALL_START
-    model_name: str | None = None
+    model_name: str | None = field(default=None, validator=a_str_or_none)
 
 
 @final
@@ -27,7 +28,7 @@ class ModelCallEndEvent(ReplyEvent):
     """A model call has ended; `usage` is what it took, None if the provider did not say."""
 
     type: ClassVar[str] = AgentEventType.MODEL_CALL_END
-    usage: ChatUsage | None = None
+    usage: ChatUsage | None = field(default=None, validator=a(ChatUsage, None))
 
     @property
     def input_tokens(self) -> int:

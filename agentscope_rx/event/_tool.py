@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
-from attrs import frozen
+from attrs import field, frozen
 
+from agentscope_rx._check import a, a_str, a_str_or_none
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event._base import AgentEventType, ToolEvent
 from agentscope_rx.message import ContentBlock, ToolResultState
@@ -35,7 +36,7 @@ class ToolCallDeltaEvent(ToolEvent):
     """More arguments; `delta` is a fragment of a JSON object."""
 
     type: ClassVar[str] = AgentEventType.TOOL_CALL_DELTA
-    delta: str
+    delta: str = field(validator=a_str)
 
 
 @final
@@ -60,7 +61,7 @@ class ToolResultTextDeltaEvent(ToolEvent):
     """More text from a tool; `delta` is what is new."""
 
     type: ClassVar[str] = AgentEventType.TOOL_RESULT_TEXT_DELTA
-    delta: str
+    delta: str = field(validator=a_str)
 
 
 @final
@@ -77,11 +78,11 @@ class ToolResultDataDeltaEvent(ToolEvent):
     """
 
     type: ClassVar[str] = AgentEventType.TOOL_RESULT_DATA_DELTA
-    data: str = ""
-    url: str | None = None
-    block: ContentBlock | None = None
-    media_type: str | None = None
-    block_id: str = ""
+    data: str = field(default="", validator=a_str)
+    url: str | None = field(default=None, validator=a_str_or_none)
+    block: ContentBlock | None = field(default=None, validator=a(ContentBlock, None))
+    media_type: str | None = field(default=None, validator=a_str_or_none)
+    block_id: str = field(default="", validator=a_str)
 
     def __attrs_post_init__(self) -> None:
         if bool(self.data) + (self.url is not None) + (self.block is not None) > 1:
@@ -96,4 +97,4 @@ class ToolResultEndEvent(ToolEvent):
     """A tool has ended; `state` says how."""
 
     type: ClassVar[str] = AgentEventType.TOOL_RESULT_END
-    state: ToolResultState = ToolResultState.SUCCESS
+    state: ToolResultState = field(default=ToolResultState.SUCCESS, validator=a(ToolResultState))

@@ -1,5 +1,6 @@
 """Messages and their content blocks: complete turns, as stored in the context and passed between agents."""
 
+from agentscope_rx._frozen import FrozenDict as FrozenDict
 from agentscope_rx.message._block import (
     AudioBlock as AudioBlock,
     ContentBlock as ContentBlock,
@@ -18,7 +19,6 @@ from agentscope_rx.message._enums import (
     ToolCallState as ToolCallState,
     ToolResultState as ToolResultState,
 )
-from agentscope_rx.message._frozen import FrozenDict as FrozenDict
 from agentscope_rx.message._msg import (
     AssistantMessage as AssistantMessage,
     Msg as Msg,

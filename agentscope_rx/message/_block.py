@@ -7,11 +7,13 @@ from typing import Any, ClassVar, Final, final
 
 from attrs import field, frozen
 
+from agentscope_rx._check import a, a_str, a_str_or_none
+from agentscope_rx._frozen import EMPTY, freeze, freeze_or_none
 from agentscope_rx._json import loads_object
+from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import new_id
 from agentscope_rx.message._enums import ToolCallState, ToolResultState
-from agentscope_rx.message._frozen import EMPTY, freeze, freeze_or_none
-from agentscope_rx.message._source import MediaSource
+from agentscope_rx.message._source import Base64Source, MediaSource, URLSource
 
 __all__ = [
     "AudioBlock",
@@ -28,6 +30,9 @@ __all__ = [
 
 SUSPENDED: Final = "agentscope_suspended"
 
+_a_source = a(Base64Source, URLSource)
+_an_int_or_none = a(int, None)
+
 
 @frozen
 class ContentBlock:
@@ -42,7 +47,27 @@ class TextBlock(ContentBlock):
     """Plain text."""
 
     type: ClassVar[str] = "text"
-    text: str = ""
+    text: str = field(default="", validator=a_str)
+
+
+def content_blocks(content: str | ContentBlock | Iterable[ContentBlock]) -> tuple[ContentBlock, ...]:
+    """Read what a user may give as content: text, one block, or a sequence of blocks."""
+    if isinstance(content, str):
+        return (TextBlock(content),)
+    if isinstance(content, ContentBlock):
+        return (content,)
+    try:
+        blocks = tuple(content)
+    except TypeError:
+        raise ConfigurationError(
+            f"content is {content!r}; give a string, a content block, or a sequence of content blocks"
+        ) from None
+    for block in blocks:
+        if not isinstance(block, ContentBlock):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+            raise ConfigurationError(
+                f"content holds {block!r}, which is no content block; wrap text in TextBlock(…)"
+            )
+    return blocks
 
 
 @final
@@ -56,7 +81,7 @@ class ThinkingBlock(ContentBlock):
     """
 
     type: ClassVar[str] = "thinking"
-    thinking: str = ""
+    thinking: str = field(default="", validator=a_str)
     metadata: Mapping[str, Any] | None = field(default=None, converter=freeze_or_none, hash=False)
 
 
@@ -66,9 +91,9 @@ class DataBlock(ContentBlock):
     """Binary data of any kind: image, audio, video, document."""
 
     type: ClassVar[str] = "data"
-    source: MediaSource
-    id: str = field(factory=new_id)
-    name: str | None = None
+    source: MediaSource = field(validator=_a_source)
+    id: str = field(factory=new_id, validator=a_str)
+    name: str | None = field(default=None, validator=a_str_or_none)
 
 
 @final
@@ -77,9 +102,9 @@ class ImageBlock(ContentBlock):
     """An image (legacy: prefer `DataBlock`)."""
 
     type: ClassVar[str] = "image"
-    source: MediaSource
-    min_pixels: int | None = None
-    max_pixels: int | None = None
+    source: MediaSource = field(validator=_a_source)
+    min_pixels: int | None = field(default=None, validator=_an_int_or_none)
+    max_pixels: int | None = field(default=None, validator=_an_int_or_none)
 
 
 @final
@@ -88,7 +113,7 @@ class AudioBlock(ContentBlock):
     """Audio (legacy: prefer `DataBlock`)."""
 
     type: ClassVar[str] = "audio"
-    source: MediaSource
+    source: MediaSource = field(validator=_a_source)
 
 
 @final
@@ -97,12 +122,12 @@ class VideoBlock(ContentBlock):
     """A video (legacy: prefer `DataBlock`); `fps` in frames per second."""
 
     type: ClassVar[str] = "video"
-    source: MediaSource
-    fps: float | None = None
-    max_frames: int | None = None
-    min_pixels: int | None = None
-    max_pixels: int | None = None
-    total_pixels: int | None = None
+    source: MediaSource = field(validator=_a_source)
+    fps: float | None = field(default=None, validator=a(float, int, None))
+    max_frames: int | None = field(default=None, validator=_an_int_or_none)
+    min_pixels: int | None = field(default=None, validator=_an_int_or_none)
+    max_pixels: int | None = field(default=None, validator=_an_int_or_none)
+    total_pixels: int | None = field(default=None, validator=_an_int_or_none)
 
 
 @final
@@ -120,21 +145,17 @@ class ToolUseBlock(ContentBlock):
     """
 
     type: ClassVar[str] = "tool_use"
-    id: str
-    name: str
+    id: str = field(validator=a_str)
+    name: str = field(validator=a_str)
     input: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
-    content: str | None = None
+    content: str | None = field(default=None, validator=a_str_or_none)
     metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False, repr=False)
-    state: ToolCallState = ToolCallState.PENDING
+    state: ToolCallState = field(default=ToolCallState.PENDING, validator=a(ToolCallState))
 
     @property
     def input_error(self) -> bool:
         """Whether the arguments are unusable: there is text, and it is no JSON object."""
         return bool(self.content) and not self.content.isspace() and loads_object(self.content) is None
-
-
-def _blocks(output: Iterable[ContentBlock]) -> tuple[ContentBlock, ...]:
-    return tuple(output)
 
 
 @final
@@ -145,17 +166,17 @@ class ToolResultBlock(ContentBlock):
     Attributes:
         id: the call's id.
         name: the tool.
-        output: text and media, in order.
+        output: text and media, in order; a string is taken as one `TextBlock`.
         metadata: free.
         state: how the execution stands.
     """
 
     type: ClassVar[str] = "tool_result"
-    id: str
-    name: str
-    output: tuple[ContentBlock, ...] = field(default=(), converter=_blocks)
+    id: str = field(validator=a_str)
+    name: str = field(validator=a_str)
+    output: tuple[ContentBlock, ...] = field(default=(), converter=content_blocks)
     metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False, repr=False)
-    state: ToolResultState = ToolResultState.RUNNING
+    state: ToolResultState = field(default=ToolResultState.RUNNING, validator=a(ToolResultState))
 
     @property
     def is_suspended(self) -> bool:
@@ -191,6 +212,6 @@ class HintBlock(ContentBlock):
     """
 
     type: ClassVar[str] = "hint"
-    id: str = field(factory=new_id)
-    hint: str = ""
-    source: str | None = None
+    id: str = field(factory=new_id, validator=a_str)
+    hint: str = field(default="", validator=a_str)
+    source: str | None = field(default=None, validator=a_str_or_none)

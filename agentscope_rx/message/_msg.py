@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, TypeAlias, TypeVar, final, overload
 
 from attrs import field, frozen
 
+from agentscope_rx._check import a, a_str, a_str_or_none
+from agentscope_rx._frozen import EMPTY, FrozenDict, freeze
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import format_timestamp, new_id, now
 from agentscope_rx.message._block import (
@@ -17,14 +19,17 @@ from agentscope_rx.message._block import (
     TextBlock,
     ToolResultBlock,
     VideoBlock,
+    content_blocks,
 )
-from agentscope_rx.message._enums import GenerateReason, MsgRole, ToolResultState
-from agentscope_rx.message._frozen import EMPTY, FrozenDict
+from agentscope_rx.message._enums import GenerateReason, MsgRole
 from agentscope_rx.message._usage import ChatUsage
 
 __all__ = ["AssistantMessage", "Msg", "SystemMessage", "ToolResultMessage", "UserMessage", "message_class"]
 
 BlockT = TypeVar("BlockT", bound=ContentBlock)
+
+Content: TypeAlias = str | ContentBlock | Iterable[ContentBlock]
+"""What a user may give as content: text, one block, or a sequence of blocks."""
 
 STRUCTURED_OUTPUT: Final = "_structured_output"
 
@@ -34,29 +39,10 @@ _ALLOWED: Final[dict[MsgRole, tuple[type[ContentBlock], ...]]] = {
 }
 
 
-def _content(content: str | ContentBlock | Iterable[ContentBlock]) -> tuple[ContentBlock, ...]:
-    if isinstance(content, str):
-        return (TextBlock(content),)
-    if isinstance(content, ContentBlock):
-        return (content,)
-    try:
-        blocks = tuple(content)
-    except TypeError:
-        raise ConfigurationError(
-            f"content is {content!r}; give a string, a content block, or a sequence of content blocks"
-        ) from None
-    for block in blocks:
-        if not isinstance(block, ContentBlock):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
-            raise ConfigurationError(
-                f"content holds {block!r}, which is no content block; wrap text in TextBlock(…)"
-            )
-    return blocks
-
-
 def _without_nulls(metadata: Mapping[str, Any]) -> FrozenDict:
     if type(metadata) is FrozenDict:
         return metadata
-    return FrozenDict({key: value for key, value in metadata.items() if value is not None})
+    return FrozenDict({key: value for key, value in freeze(metadata).items() if value is not None})
 
 
 def _timestamp() -> str:
@@ -80,14 +66,16 @@ class Msg:
     Errors: `ConfigurationError` where the role does not allow a block.
     """
 
-    name: str | None = None
-    role: MsgRole | None = MsgRole.USER
-    content: tuple[ContentBlock, ...] = field(default=(), converter=_content)
-    id: str = field(factory=new_id, kw_only=True)
+    name: str | None = field(default=None, validator=a_str_or_none)
+    role: MsgRole | None = field(default=MsgRole.USER, validator=a(MsgRole, None))
+    content: tuple[ContentBlock, ...] = field(default=(), converter=content_blocks)
+    id: str = field(factory=new_id, kw_only=True, validator=a_str)
     metadata: Mapping[str, Any] = field(default=EMPTY, converter=_without_nulls, kw_only=True, hash=False)
-    timestamp: str = field(factory=_timestamp, kw_only=True)
-    usage: ChatUsage | None = field(default=None, kw_only=True)
-    generate_reason: GenerateReason | None = field(default=None, kw_only=True)
+    timestamp: str = field(factory=_timestamp, kw_only=True, validator=a_str)
+    usage: ChatUsage | None = field(default=None, kw_only=True, validator=a(ChatUsage, None))
+    generate_reason: GenerateReason | None = field(
+        default=None, kw_only=True, validator=a(GenerateReason, None)
+    )
 
     def __attrs_post_init__(self) -> None:
         allowed = _ALLOWED.get(self.role) if self.role is not None else None
@@ -110,38 +98,31 @@ class Msg:
         """The structured value that the model was asked for; None if there is none."""
         return self.metadata.get(STRUCTURED_OUTPUT)
 
+    @property
+    def has_structured_data(self) -> bool:
+        """Whether there is a `structured_output`."""
+        return STRUCTURED_OUTPUT in self.metadata
+
+    @property
+    def chat_usage(self) -> ChatUsage | None:
+        """`usage` under Java's other name for it."""
+        return self.usage
+
     def get_content_blocks(self, cls: type[BlockT]) -> list[BlockT]:
         """Return the blocks of one type, in order."""
         return [block for block in self.content if isinstance(block, cls)]
 
-    def get_first_content_block(self, cls: type[BlockT]) -> BlockT | None:
-        """Return the first block of one type, or None."""
+    @overload
+    def get_first_content_block(self) -> ContentBlock | None: ...
+    @overload
+    def get_first_content_block(self, cls: type[BlockT]) -> BlockT | None: ...
+    def get_first_content_block(self, cls: type[ContentBlock] = ContentBlock) -> ContentBlock | None:
+        """Return the first block, or the first of one type; None if there is none."""
         return next((block for block in self.content if isinstance(block, cls)), None)
 
     def has_content_blocks(self, cls: type[ContentBlock]) -> bool:
         """Return whether there is a block of that type."""
         return any(isinstance(block, cls) for block in self.content)
-
-
-def _arguments(
-    cls: type[Msg],
-    args: tuple[str | ContentBlock | Iterable[ContentBlock], ...],
-    content: str | ContentBlock | Iterable[ContentBlock] | None,
-    name: str | None,
-) -> tuple[str | None, tuple[ContentBlock, ...]]:
-    """Read (text), (name, text), (blocks …), (name, blocks …), (list) and the keyword forms, as Java does."""
-    rest = args
-    if len(args) > 1 and isinstance(args[0], str):
-        if name is not None:
-            raise ConfigurationError(f"{cls.__name__} got two names, {args[0]!r} and {name!r}")
-        name, rest = args[0], args[1:]
-    if not rest:
-        return name, _content(content if content is not None else ())
-    if content is not None:
-        raise ConfigurationError(f"{cls.__name__} got content twice: {rest!r} and content={content!r}")
-    if len(rest) == 1:
-        return name, _content(rest[0])
-    return name, tuple(block for part in rest for block in _content(part))
 
 
 @frozen(init=False)
@@ -150,8 +131,8 @@ class _PinnedMsg(Msg):
 
     def __init__(
         self,
-        *args: str | ContentBlock | Iterable[ContentBlock],
-        content: str | ContentBlock | Iterable[ContentBlock] | None = None,
+        *args: Content,
+        content: Content | None = None,
         name: str | None = None,
         id: str | None = None,
         metadata: Mapping[str, Any] = EMPTY,
@@ -159,7 +140,7 @@ class _PinnedMsg(Msg):
         usage: ChatUsage | None = None,
         generate_reason: GenerateReason | None = None,
     ) -> None:
-        name, blocks = _arguments(type(self), args, content, name)
+        name, blocks = self._arguments(args, content, name)
         self.__attrs_init__(  # type: ignore[attr-defined]
             name=name,
             content=blocks,
@@ -169,6 +150,27 @@ class _PinnedMsg(Msg):
             usage=usage,
             generate_reason=generate_reason,
         )
+
+    @classmethod
+    def _arguments(
+        cls,
+        args: tuple[Content, ...],
+        content: Content | None,
+        name: str | None,
+    ) -> tuple[str | None, tuple[ContentBlock, ...]]:
+        """Read (text), (name, text), (blocks …), (name, blocks …), (list) and keywords, as Java."""
+        first, parts = next(iter(args), None), args
+        if isinstance(first, str) and (len(args) > 1 or content is not None):
+            if name is not None:
+                raise ConfigurationError(f"{cls.__name__} got two names, {first!r} and {name!r}; give one")
+            name, parts = first, args[1:]
+        if content is not None:
+            if parts:
+                raise ConfigurationError(
+                    f"{cls.__name__} got content twice, {parts!r} and content={content!r}; give one"
+                )
+            parts = (content,)
+        return name, tuple(block for part in parts for block in content_blocks(part))
 
 
 @final
@@ -180,7 +182,7 @@ class UserMessage(_PinnedMsg):
     `UserMessage(content=[…], name=…)`: a lone string is text, a string followed by anything is the name.
     """
 
-    role: MsgRole = field(default=MsgRole.USER, init=False)
+    role: MsgRole = field(default=MsgRole.USER, init=False, repr=False)
 
 
 @final
@@ -188,7 +190,7 @@ class UserMessage(_PinnedMsg):
 class AssistantMessage(_PinnedMsg):
     """What an agent says; may hold every kind of block. Arguments as `UserMessage`."""
 
-    role: MsgRole = field(default=MsgRole.ASSISTANT, init=False)
+    role: MsgRole = field(default=MsgRole.ASSISTANT, init=False, repr=False)
 
 
 @final
@@ -196,22 +198,32 @@ class AssistantMessage(_PinnedMsg):
 class SystemMessage(_PinnedMsg):
     """An instruction; text only. Arguments as `UserMessage`."""
 
-    role: MsgRole = field(default=MsgRole.SYSTEM, init=False)
+    role: MsgRole = field(default=MsgRole.SYSTEM, init=False, repr=False)
 
 
 @final
 @frozen(init=False)
 class ToolResultMessage(_PinnedMsg):
-    """Results of tools. Arguments as `UserMessage`; `of(id, name, text)` makes one of one text."""
+    """Results of tools. Arguments as `UserMessage`; three strings are a call's id, its tool and a text."""
 
-    role: MsgRole = field(default=MsgRole.TOOL, init=False)
+    role: MsgRole = field(default=MsgRole.TOOL, init=False, repr=False)
+
+    @classmethod
+    def _arguments(
+        cls, args: tuple[Content, ...], content: Content | None, name: str | None
+    ) -> tuple[str | None, tuple[ContentBlock, ...]]:
+        match args:
+            case str(tool_call_id), str(tool_name), str(text):
+                return super()._arguments(
+                    (ToolResultBlock.text(text, id=tool_call_id, name=tool_name),), content, name
+                )
+            case _:
+                return super()._arguments(args, content, name)
 
     @classmethod
     def of(cls, tool_call_id: str, tool_name: str, text: str) -> ToolResultMessage:
         """Return a message with one result of one text, in state success."""
-        return cls(
-            ToolResultBlock(tool_call_id, tool_name, (TextBlock(text),), state=ToolResultState.SUCCESS)
-        )
+        return cls(ToolResultBlock.text(text, id=tool_call_id, name=tool_name))
 
 
 _CLASSES: Final[dict[MsgRole, type[_PinnedMsg]]] = {

@@ -6,6 +6,8 @@ from typing import ClassVar, TypeAlias, final
 
 from attrs import field, frozen
 
+from agentscope_rx._check import a_str, a_str_or_none
+
 __all__ = ["Base64Source", "MediaSource", "URLSource"]
 
 
@@ -20,9 +22,10 @@ class Base64Source:
     """
 
     type: ClassVar[str] = "base64"
-    media_type: str
+    media_type: str = field(validator=a_str)
     data: str = field(
-        repr=lambda data: repr(data if len(data) <= 40 else f"{data[:37]}... ({len(data)} characters)")
+        validator=a_str,
+        repr=lambda data: repr(data if len(data) <= 40 else f"{data[:37]}... ({len(data)} characters)"),
     )
 
 
@@ -37,8 +40,8 @@ class URLSource:
     """
 
     type: ClassVar[str] = "url"
-    url: str
-    mime_type: str | None = None
+    url: str = field(validator=a_str)
+    mime_type: str | None = field(default=None, validator=a_str_or_none)
 
     @property
     def media_type(self) -> str | None:

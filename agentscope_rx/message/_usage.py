@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
-from attrs import frozen
+from attrs import field, frozen
+
+from agentscope_rx._check import a, an_int
 
 __all__ = ["ChatUsage"]
 
@@ -22,11 +24,11 @@ class ChatUsage:
         reasoning_tokens: tokens of the output that were reasoning (ours; 0 where the provider does not say).
     """
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    time: float = 0.0
-    reasoning_tokens: int = 0
+    input_tokens: int = field(default=0, validator=an_int)
+    output_tokens: int = field(default=0, validator=an_int)
+    cached_tokens: int = field(default=0, validator=an_int)
+    time: float = field(default=0.0, validator=a(float, int))
+    reasoning_tokens: int = field(default=0, validator=an_int)
 
     @property
     def total_tokens(self) -> int:

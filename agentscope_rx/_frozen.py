@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from copy import deepcopy
+from typing import Any, Final, NoReturn
+
+from agentscope_rx.errors import ConfigurationError
 
 __all__ = ["EMPTY", "FrozenDict", "freeze", "freeze_or_none"]
 
 
 class FrozenDict(dict[str, Any]):
-    """A `dict` without its mutators: compares, prints, pickles and encodes as one."""
+    """A `dict` without its mutators: compares, prints, pickles and encodes as one.
+
+    Shallow: a list inside stays a list. Two of them, or one and a `dict`, join with `|` to a plain `dict`.
+    """
 
     __slots__ = ()
 
@@ -28,17 +34,19 @@ class FrozenDict(dict[str, Any]):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FrozenDict:
-        import copy
-
-        return FrozenDict(copy.deepcopy(dict(self), memo))
+        return FrozenDict(deepcopy(dict(self), memo))
 
 
-EMPTY = FrozenDict()
+EMPTY: Final = FrozenDict()
 
 
 def freeze(mapping: Mapping[str, Any]) -> FrozenDict:
     """Copy a mapping into a frozen one; a frozen one stays itself."""
-    return mapping if type(mapping) is FrozenDict else FrozenDict(mapping)
+    if type(mapping) is FrozenDict:
+        return mapping
+    if not isinstance(mapping, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise ConfigurationError(f"{mapping!r} is no mapping; give a dict with names as keys")
+    return FrozenDict(mapping)
 
 
 def freeze_or_none(mapping: Mapping[str, Any] | None) -> FrozenDict | None:
