@@ -24,12 +24,17 @@ class RuntimeContext:
         user_id: the user; None where there is only one.
         attributes: by name, anything.
         objects: values that tools and hooks get by their type: `ctx.get(Database)`.
+        inside: the sessions whose calls this context came through; kept by the agents, so that a call that
+            would wait for itself is an error and not a deadlock.
     """
 
     session_id: str | None = None
     user_id: str | None = None
     attributes: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False, repr=False)
     objects: tuple[Any, ...] = field(default=(), converter=tuple, hash=False, repr=False)
+    inside: frozenset[tuple[int, str | None, str | None]] = field(
+        default=frozenset(), kw_only=True, eq=False, repr=False
+    )
 
     def get(self, cls: type[T]) -> T | None:
         """Return the object of exactly that type, else the first of a subtype, else None."""

@@ -106,6 +106,11 @@ class CallScheduler(AsyncIOScheduler):
             await asyncio.wait(waiting, timeout=left)
         return True
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no task of the call runs but the current one."""
+        return not self._others()
+
     def _others(self) -> set[asyncio.Task[Any]]:
         return self.tasks - {asyncio.current_task()}
 

@@ -1,5 +1,6 @@
 """State: what a session keeps between calls."""
 
+from agentscope_rx.state._agent_state import AgentState as AgentState
 from agentscope_rx.state._values import (
     PlanModeContextState as PlanModeContextState,
     ReadCacheEntry as ReadCacheEntry,
@@ -11,6 +12,7 @@ from agentscope_rx.state._values import (
 )
 
 __all__ = [
+    "AgentState",
     "PlanModeContextState",
     "ReadCacheEntry",
     "Task",
