@@ -61,11 +61,10 @@ def a(*types: type[Any] | None) -> Callable[[object, Attribute[Any], object], No
 
 
 def tuple_of(cls: type[T], items: Iterable[T]) -> tuple[T, ...]:
-    """Turn a sequence of instances of a class into a tuple."""
-    try:
-        result = tuple(items)
-    except TypeError:
-        raise ConfigurationError(f"{items!r} is no sequence; give a list of {cls.__name__}") from None
+    """Turn a sequence of instances of a class into a tuple; a string is no sequence here."""
+    if isinstance(items, str) or not isinstance(items, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise ConfigurationError(f"{items!r} is no sequence; give a list of {cls.__name__}")
+    result = tuple(items)
     for item in result:
         if not isinstance(item, cls):
             raise ConfigurationError(f"{item!r} is no {cls.__name__}; give a list of {cls.__name__}")

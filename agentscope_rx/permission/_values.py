@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, final
 
 from attrs import field, frozen
 
-from agentscope_rx.message import FrozenDict
+from agentscope_rx._check import a, a_str, a_str_or_none, tuple_of
+from agentscope_rx._frozen import EMPTY, FrozenDict, freeze, freeze_or_none
 
 __all__ = [
     "AdditionalWorkingDirectory",
@@ -51,22 +52,18 @@ class PermissionRule:
         source: where the rule comes from, as `session` or `suggested`.
     """
 
-    tool_name: str
-    rule_content: str | None = None
-    behavior: PermissionBehavior = PermissionBehavior.ALLOW
-    source: str | None = None
+    tool_name: str = field(validator=a_str)
+    rule_content: str | None = field(default=None, validator=a_str_or_none)
+    behavior: PermissionBehavior = field(default=PermissionBehavior.ALLOW, validator=a(PermissionBehavior))
+    source: str | None = field(default=None, validator=a_str_or_none)
 
 
-def _rules(rules: Any) -> tuple[PermissionRule, ...] | None:
-    return None if rules is None else tuple(rules)
+def _rules(rules: Iterable[PermissionRule] | None) -> tuple[PermissionRule, ...] | None:
+    return None if rules is None else tuple_of(PermissionRule, rules)
 
 
-def _frozen_or_none(mapping: Mapping[str, Any] | None) -> FrozenDict | None:
-    return None if mapping is None else FrozenDict(mapping)
-
-
-def _rule_lists(mapping: Mapping[str, Any]) -> FrozenDict:
-    return FrozenDict({name: tuple(rules) for name, rules in mapping.items()})
+def _rule_lists(mapping: Mapping[str, Iterable[PermissionRule]]) -> Mapping[str, Any]:
+    return FrozenDict({name: tuple_of(PermissionRule, rules) for name, rules in freeze(mapping).items()})
 
 
 @final
@@ -74,10 +71,10 @@ def _rule_lists(mapping: Mapping[str, Any]) -> FrozenDict:
 class PermissionDecision:
     """What was decided about one call, why, and what would avoid the question next time."""
 
-    behavior: PermissionBehavior
-    message: str = ""
-    decision_reason: str | None = None
-    updated_input: Mapping[str, Any] | None = field(default=None, converter=_frozen_or_none, hash=False)
+    behavior: PermissionBehavior = field(validator=a(PermissionBehavior))
+    message: str = field(default="", validator=a_str)
+    decision_reason: str | None = field(default=None, validator=a_str_or_none)
+    updated_input: Mapping[str, Any] | None = field(default=None, converter=freeze_or_none, hash=False)
     suggested_rules: tuple[PermissionRule, ...] | None = field(default=None, converter=_rules)
 
 
@@ -86,8 +83,8 @@ class PermissionDecision:
 class AdditionalWorkingDirectory:
     """A directory inside which edits are accepted."""
 
-    path: str
-    source: str | None = None
+    path: str = field(validator=a_str)
+    source: str | None = field(default=None, validator=a_str_or_none)
 
 
 @final
@@ -95,16 +92,16 @@ class AdditionalWorkingDirectory:
 class PermissionContextState:
     """The permissions of one session: the mode, the directories, and the rules by tool name."""
 
-    mode: PermissionMode = PermissionMode.DEFAULT
+    mode: PermissionMode = field(default=PermissionMode.DEFAULT, validator=a(PermissionMode))
     working_directories: Mapping[str, AdditionalWorkingDirectory] = field(
-        factory=FrozenDict, converter=FrozenDict, hash=False
+        default=EMPTY, converter=freeze, hash=False
     )
     allow_rules: Mapping[str, tuple[PermissionRule, ...]] = field(
-        factory=FrozenDict, converter=_rule_lists, hash=False
+        default=EMPTY, converter=_rule_lists, hash=False
     )
     deny_rules: Mapping[str, tuple[PermissionRule, ...]] = field(
-        factory=FrozenDict, converter=_rule_lists, hash=False
+        default=EMPTY, converter=_rule_lists, hash=False
     )
     ask_rules: Mapping[str, tuple[PermissionRule, ...]] = field(
-        factory=FrozenDict, converter=_rule_lists, hash=False
+        default=EMPTY, converter=_rule_lists, hash=False
     )

@@ -8,8 +8,9 @@ from typing import Any, final
 
 from attrs import field, frozen
 
+from agentscope_rx._check import a, a_str, a_str_or_none, tuple_of
+from agentscope_rx._frozen import EMPTY, freeze
 from agentscope_rx.identity import new_id, now
-from agentscope_rx.message import FrozenDict
 
 __all__ = [
     "PlanModeContextState",
@@ -23,7 +24,7 @@ __all__ = [
 
 
 def _strings(items: Iterable[str]) -> tuple[str, ...]:
-    return tuple(items)
+    return tuple_of(str, items)
 
 
 class TaskState(StrEnum):
@@ -39,19 +40,19 @@ class TaskState(StrEnum):
 class Task:
     """One entry of an agent's task list; `blocks` and `blocked_by` are task ids, `created_at` ISO 8601."""
 
-    subject: str
-    description: str = ""
-    metadata: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
+    subject: str = field(validator=a_str)
+    description: str = field(default="", validator=a_str)
+    metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
     created_at: str = field(factory=now)
-    state: TaskState = TaskState.PENDING
-    id: str = field(factory=new_id)
-    owner: str | None = None
+    state: TaskState = field(default=TaskState.PENDING, validator=a(TaskState))
+    id: str = field(factory=new_id, validator=a_str)
+    owner: str | None = field(default=None, validator=a_str_or_none)
     blocks: tuple[str, ...] = field(default=(), converter=_strings)
     blocked_by: tuple[str, ...] = field(default=(), converter=_strings)
 
 
 def _tasks(items: Iterable[Task]) -> tuple[Task, ...]:
-    return tuple(items)
+    return tuple_of(Task, items)
 
 
 @final
@@ -79,7 +80,7 @@ class ToolContextState:
     max_cache_files: int = 100
     max_cache_bytes: float = 25000.0
     activated_groups: tuple[str, ...] = field(default=(), converter=_strings)
-    spawn_registry: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
+    spawn_registry: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
 
 
 @final
