@@ -1,63 +1,152 @@
-"""Strict JSON: a fast path, and the standard library for what it refuses (lone surrogates).
+"""Strict JSON: a fast path, and the standard library for what it refuses.
 
-Strict means: one value, no trailing text, no NaN or infinity, the last of repeated keys wins, integers of
-any size stay integers.
+Strict means: one value and no text behind it, UTF-8, no NaN and no number beyond a double's range; the last
+of repeated keys counts, integers of any size stay integers, and lone surrogates survive as escapes.
+
+msgspec or orjson: measured side by side on text deltas (µs per event, median of 9 rounds), orjson writes a
+dict in 0.11 and msgspec in 0.17, and both read one in 0.27 to 0.36. What decides is that msgspec goes from
+and to typed structs: the struct made and written 0.20, the dict made and written by orjson 0.29; read with
+its types checked 0.18. It makes the schemas of tools, too.
 """
 
 from __future__ import annotations
 
 import json
-from math import isinf
-from typing import Any, NoReturn, cast
+from math import isfinite
+from typing import Any, Final, NoReturn, cast
 
 import msgspec
 
-__all__ = ["dumps", "loads", "loads_object"]
+__all__ = ["JSONError", "dumps", "loads", "loads_object", "step"]
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
+TOO_DEEP: Final = "nested too deeply"
 
 
-def _finite(number: str) -> float:
-    value = float(number)
-    if isinf(value):
-        raise ValueError(f"{number} is out of range")
-    return value
+class JSONError(ValueError):
+    """Text that is no strict JSON, or a value that JSON cannot hold; `path` is where, as `$.a[1]`."""
 
+    def __init__(self, problem: str, path: str = "$") -> None:
+        super().__init__(problem, path)
+        self.problem = problem
+        self.path = path
 
-def _decode_with_surrogates(text: bytes | str) -> Any:
-    if isinstance(text, bytes):
-        text = text.decode("utf-8", "surrogatepass")  # json.loads would take UTF-16 and UTF-32, too
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}"
 
 
 def loads(text: bytes | str) -> Any:
-    """Parse one JSON value; raise `ValueError` if it is not exactly that, or nested too deeply."""
+    """Parse one JSON value.
+
+    Errors: `JSONError` if the text is not exactly one, or is nested too deeply.
+    """
     try:
         try:
             return _decode(text)
         except ValueError:
-            return _decode_with_surrogates(text)
+            return _loads_slowly(text)
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise JSONError(TOO_DEEP) from None
 
 
 def loads_object(text: str) -> dict[str, Any] | None:
     """Parse a JSON object; None if the text is anything else."""
     try:
         value = loads(text)
-    except ValueError:
+    except JSONError:
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
-def dumps(value: Any) -> bytes:
-    """Write a JSON value as UTF-8; lone surrogates go out as escapes."""
+def dumps(value: Any, *, finite: bool = False) -> bytes:
+    """Write a JSON value as UTF-8; a lone surrogate makes the whole text ASCII with escapes.
+
+    `finite` says that the caller has already looked for NaN.
+
+    Errors: `JSONError` for NaN, an infinite number, an object that JSON does not know, or a circle.
+    """
     try:
-        return _encode(value)
-    except (UnicodeError, OverflowError, TypeError):
-        return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+        try:
+            encoded = _encode(value)
+        except (ValueError, TypeError, OverflowError):
+            return _dumps_slowly(value)
+        # msgspec writes NaN as null.
+        infinite = not finite and b"null" in encoded and _holds_infinite(value)
+        return _dumps_slowly(value) if infinite else encoded
+    except RecursionError:
+        raise JSONError(TOO_DEEP) from None
+
+
+def step(key: str | int) -> str:
+    """Write one step of a path: `.name`, `[0]`, `["any text"]`."""
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"
+
+
+class _Refused:
+    """Stands in a parsed value for a number that strict JSON does not have."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _loads_slowly(text: bytes | str) -> Any:
+    refused: list[_Refused] = []
+
+    def refuse(number: str) -> _Refused:
+        refused.append(_Refused(number))
+        return refused[-1]
+
+    def finite(number: str) -> float | _Refused:
+        value = float(number)
+        return value if isfinite(value) else refuse(number)
+
+    try:
+        # `json.loads` would guess the encoding of bytes, and skip a byte order mark.
+        decoded = text if isinstance(text, str) else str(text, "utf-8", "surrogatepass")
+        value = json.loads(decoded, parse_constant=refuse, parse_float=finite)
+    except ValueError as error:
+        raise JSONError(f"not JSON: {error}") from None
+    if refused:
+        raise JSONError(f"{refused[0].text} is no JSON number", _path_of(refused[0], value))
+    return value
+
+
+def _path_of(wanted: object, value: Any) -> str:
+    """Say where in a parsed value an object is (`$` if a repeated key has hidden it)."""
+    stack: list[tuple[str, Any]] = [("$", value)]
+    while stack:
+        path, item = stack.pop()
+        if item is wanted:
+            return path
+        if isinstance(item, dict):
+            stack += [(path + step(key), member) for key, member in cast("dict[str, Any]", item).items()]
+        elif isinstance(item, list):
+            stack += [(path + step(i), member) for i, member in enumerate(cast("list[Any]", item))]
+    return "$"
+
+
+def _dumps_slowly(value: Any) -> bytes:
+    def refuse(item: object) -> NoReturn:
+        raise TypeError(f"a {type(item).__name__} is no JSON value")
+
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":"), default=refuse).encode("ascii")
+    except (ValueError, TypeError) as error:
+        raise JSONError(str(error)) from None
+
+
+def _holds_infinite(value: Any) -> bool:
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        if type(item) is float and not isfinite(item):
+            return True
+        if isinstance(item, dict):
+            stack.extend(cast("dict[Any, Any]", item).values())
+        elif isinstance(item, list | tuple):
+            stack.extend(cast("list[Any]", item))
+    return False
