@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 from agentscope_rx.errors import ConfigurationError
 
-__all__ = ["EMPTY", "FrozenDict", "freeze", "freeze_or_none"]
+__all__ = ["EMPTY", "FrozenDict", "freeze", "freeze_or_none", "freeze_without_nulls"]
 
 
 class FrozenDict(dict[str, Any]):
@@ -52,3 +52,11 @@ def freeze(mapping: Mapping[str, Any]) -> FrozenDict:
 def freeze_or_none(mapping: Mapping[str, Any] | None) -> FrozenDict | None:
     """`freeze`, where None means that there is no mapping."""
     return None if mapping is None else freeze(mapping)
+
+
+def freeze_without_nulls(mapping: Mapping[str, Any]) -> FrozenDict:
+    """`freeze`, without the entries that are None."""
+    frozen = freeze(mapping)
+    if all(value is not None for value in frozen.values()):
+        return frozen
+    return FrozenDict({key: value for key, value in frozen.items() if value is not None})

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, final
 from attrs import field, frozen
 
 from agentscope_rx._check import a, a_str, a_str_or_none
-from agentscope_rx._frozen import EMPTY, freeze, freeze_or_none
+from agentscope_rx._frozen import EMPTY, freeze, freeze_or_none, freeze_without_nulls
 from agentscope_rx._json import loads_object
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import new_id
@@ -85,14 +85,18 @@ class ThinkingBlock(ContentBlock):
     metadata: Mapping[str, Any] | None = field(default=None, converter=freeze_or_none, hash=False)
 
 
+def _id(id: str) -> str:
+    return id or new_id()
+
+
 @final
 @frozen
 class DataBlock(ContentBlock):
-    """Binary data of any kind: image, audio, video, document."""
+    """Binary data of any kind: image, audio, video, document; without an `id` it gets a new one."""
 
     type: ClassVar[str] = "data"
     source: MediaSource = field(validator=_a_source)
-    id: str = field(factory=new_id, validator=a_str)
+    id: str = field(default="", converter=_id, validator=a_str)
     name: str | None = field(default=None, validator=a_str_or_none)
 
 
@@ -119,10 +123,10 @@ class AudioBlock(ContentBlock):
 @final
 @frozen
 class VideoBlock(ContentBlock):
-    """A video (legacy: prefer `DataBlock`); `fps` in frames per second."""
+    """A video (legacy: prefer `DataBlock`); `fps` in frames per second. Java lets its source be missing."""
 
     type: ClassVar[str] = "video"
-    source: MediaSource = field(validator=_a_source)
+    source: MediaSource | None = field(validator=a(Base64Source, URLSource, None))
     fps: float | None = field(default=None, validator=a(float, int, None))
     max_frames: int | None = field(default=None, validator=_an_int_or_none)
     min_pixels: int | None = field(default=None, validator=_an_int_or_none)
@@ -167,7 +171,7 @@ class ToolResultBlock(ContentBlock):
         id: the call's id.
         name: the tool.
         output: text and media, in order; a string is taken as one `TextBlock`.
-        metadata: free.
+        metadata: free; entries that are None are dropped.
         state: how the execution stands.
     """
 
@@ -175,7 +179,7 @@ class ToolResultBlock(ContentBlock):
     id: str = field(validator=a_str)
     name: str = field(validator=a_str)
     output: tuple[ContentBlock, ...] = field(default=(), converter=content_blocks)
-    metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False, repr=False)
+    metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze_without_nulls, hash=False, repr=False)
     state: ToolResultState = field(default=ToolResultState.RUNNING, validator=a(ToolResultState))
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, TypeVar, final, overload
 from attrs import field, frozen
 
 from agentscope_rx._check import a, a_str, a_str_or_none
-from agentscope_rx._frozen import EMPTY, FrozenDict, freeze
+from agentscope_rx._frozen import EMPTY, freeze_without_nulls
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import format_timestamp, new_id, now
 from agentscope_rx.message._block import (
@@ -39,12 +39,6 @@ _ALLOWED: Final[dict[MsgRole, tuple[type[ContentBlock], ...]]] = {
 }
 
 
-def _without_nulls(metadata: Mapping[str, Any]) -> FrozenDict:
-    if type(metadata) is FrozenDict:
-        return metadata
-    return FrozenDict({key: value for key, value in freeze(metadata).items() if value is not None})
-
-
 def _timestamp() -> str:
     return format_timestamp(now())
 
@@ -70,7 +64,9 @@ class Msg:
     role: MsgRole | None = field(default=MsgRole.USER, validator=a(MsgRole, None))
     content: tuple[ContentBlock, ...] = field(default=(), converter=content_blocks)
     id: str = field(factory=new_id, kw_only=True, validator=a_str)
-    metadata: Mapping[str, Any] = field(default=EMPTY, converter=_without_nulls, kw_only=True, hash=False)
+    metadata: Mapping[str, Any] = field(
+        default=EMPTY, converter=freeze_without_nulls, kw_only=True, hash=False
+    )
     timestamp: str = field(factory=_timestamp, kw_only=True, validator=a_str)
     usage: ChatUsage | None = field(default=None, kw_only=True, validator=a(ChatUsage, None))
     generate_reason: GenerateReason | None = field(

@@ -55,7 +55,7 @@ class PermissionRule:
     tool_name: str = field(validator=a_str)
     rule_content: str | None = field(default=None, validator=a_str_or_none)
     behavior: PermissionBehavior = field(default=PermissionBehavior.ALLOW, validator=a(PermissionBehavior))
-    source: str | None = field(default=None, validator=a_str_or_none)
+    source: str = field(default="session", validator=a_str)
 
 
 def _rules(rules: Iterable[PermissionRule] | None) -> tuple[PermissionRule, ...] | None:
@@ -63,7 +63,8 @@ def _rules(rules: Iterable[PermissionRule] | None) -> tuple[PermissionRule, ...]
 
 
 def _rule_lists(mapping: Mapping[str, Iterable[PermissionRule]]) -> Mapping[str, Any]:
-    return FrozenDict({name: tuple_of(PermissionRule, rules) for name, rules in freeze(mapping).items()})
+    lists = {name: tuple_of(PermissionRule, rules) for name, rules in freeze(mapping).items()}
+    return FrozenDict({name: rules for name, rules in lists.items() if rules})
 
 
 @final
@@ -84,7 +85,7 @@ class AdditionalWorkingDirectory:
     """A directory inside which edits are accepted."""
 
     path: str = field(validator=a_str)
-    source: str | None = field(default=None, validator=a_str_or_none)
+    source: str = field(default="session", validator=a_str)
 
 
 @final

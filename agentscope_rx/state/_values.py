@@ -9,7 +9,7 @@ from typing import Any, final
 from attrs import field, frozen
 
 from agentscope_rx._check import a, a_str, a_str_or_none, tuple_of
-from agentscope_rx._frozen import EMPTY, freeze
+from agentscope_rx._frozen import EMPTY, freeze, freeze_without_nulls
 from agentscope_rx.identity import new_id, now
 
 __all__ = [
@@ -42,7 +42,7 @@ class Task:
 
     subject: str = field(validator=a_str)
     description: str = field(default="", validator=a_str)
-    metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
+    metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze_without_nulls, hash=False)
     created_at: str = field(factory=now)
     state: TaskState = field(default=TaskState.PENDING, validator=a(TaskState))
     id: str = field(factory=new_id, validator=a_str)
