@@ -166,11 +166,13 @@ class Arguments:
             return self._follow(fragment)
         text, rest = self._object.feed(fragment)
         self._held += text
+        if not self._object.bare:
+            self._placeholder = ""
         if self._object.broken:
             return self._give_up(rest)
         if self._object.bare:
             return self._follow(rest) if self._object.closed else ""
-        text, self._held, self._placeholder = self._held, "", ""
+        text, self._held = self._held, ""
         if rest:
             self._follow(rest)
         return text

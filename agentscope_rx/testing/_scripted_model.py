@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, cast, final
 
 from attrs import field, frozen
 from reactivex import Observable, abc
@@ -201,7 +201,9 @@ class ScriptedModel:
 
 
 def _pieces(answer: Any) -> Iterable[Any]:
-    return answer if isinstance(answer, Iterable) and not isinstance(answer, str) else (answer,)
+    if isinstance(answer, Iterable) and not isinstance(answer, str):
+        return cast("Iterable[Any]", answer)
+    return (answer,)
 
 
 def _refused(piece: object) -> ConfigurationError:
