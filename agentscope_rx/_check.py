@@ -55,7 +55,7 @@ def a(*types: type[Any] | None) -> Callable[[object, Attribute[Any], object], No
 
     def check(owner: object, attribute: Attribute[Any], value: object) -> None:
         if not isinstance(value, classes) and not (value is None and None in types):
-            raise _wrong(owner, attribute, value, f"a {wanted}")
+            raise _wrong(owner, attribute, value, wanted)
 
     return check
 
