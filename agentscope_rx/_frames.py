@@ -1,0 +1,172 @@
+"""Streams of bytes cut into lines and server-sent events: pure, incremental, in linear time.
+
+To the WHATWG text: UTF-8 always, lines end with LF, CR or CRLF and nothing else, comments are ignored,
+`data` lines are joined by LF. The network may cut anywhere, also inside a character or a CRLF.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, final
+
+from attrs import frozen
+
+from agentscope_rx.errors import ConfigurationError, WireError
+
+__all__ = ["DEFAULT_LIMIT", "Frame", "LineReader", "SSEReader"]
+
+DEFAULT_LIMIT: Final = 16 * 2**20
+"""Bytes that a line, and the data of one event, may have."""
+
+_LINE_END: Final = re.compile(rb"\r\n?|\n")
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@final
+class LineReader:
+    """Bytes in, whole lines out, without their ends: for NDJSON and JSON lines, and for `SSEReader`.
+
+    Args:
+        limit: bytes that a line may have; None for no limit.
+
+    Errors: `WireError` where a line is longer; the reader cannot be used any more.
+    """
+
+    __slots__ = ("_after_cr", "_first", "_limit", "_parts", "_size")
+
+    def __init__(self, *, limit: int | None = DEFAULT_LIMIT) -> None:
+        if limit is not None and limit < 1:
+            raise ConfigurationError(f"limit={limit!r} lets nothing through; give bytes ≥ 1, or None")
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._first = True
+        self._after_cr = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Take the next bytes; return the lines that they end."""
+        if self._after_cr and chunk:
+            self._after_cr = False
+            chunk = chunk.removeprefix(b"\n")
+        self._after_cr = self._after_cr or chunk.endswith(b"\r")
+        ended = chunk.split(b"\n") if b"\r" not in chunk else _LINE_END.split(chunk)
+        rest = ended.pop()
+        lines: list[bytes] = []
+        for line in ended:
+            self._hold(line)
+            lines.append(self._end())
+        self._hold(rest)
+        return lines
+
+    def close(self) -> list[bytes]:
+        """Return the last line, if it came without an end."""
+        return [self._end()] if self._parts else []
+
+    def _hold(self, part: bytes) -> None:
+        if not part:
+            return
+        self._parts.append(part)
+        self._size += len(part)
+        if self._limit is not None and self._size > self._limit:
+            raise WireError(f"a line is longer than {self._limit} bytes: {b''.join(self._parts)[:80]!r}…")
+
+    def _end(self) -> bytes:
+        line = b"".join(self._parts)
+        self._parts.clear()
+        self._size = 0
+        if self._first:
+            self._first = False
+            line = line.removeprefix(_BOM)
+        return line
+
+
+@final
+@frozen
+class Frame:
+    """One server-sent event.
+
+    Attributes:
+        data: its data lines, joined by LF.
+        event: its type; empty if it has none.
+        id: the last id that was given, by it or before it.
+        complete: whether a blank line ended it; False if the stream ended instead.
+    """
+
+    data: str
+    event: str = ""
+    id: str = ""
+    complete: bool = True
+
+
+@final
+class SSEReader:
+    """Bytes in, server-sent events out.
+
+    Attributes:
+        last_event_id: of the last complete frame, also of one without data; where a reader may resume.
+        retry: milliseconds that the server wants a reader to wait before it connects again; None if it
+            did not say.
+
+    Args:
+        limit: bytes that a line, and the data of an event, may have; None for no limit.
+
+    Errors: `WireError` where there are more; the reader cannot be used any more.
+    """
+
+    __slots__ = ("_data", "_event", "_id", "_limit", "_lines", "_size", "last_event_id", "retry")
+
+    def __init__(self, *, limit: int | None = DEFAULT_LIMIT, last_event_id: str = "") -> None:
+        self._lines = LineReader(limit=limit)
+        self._limit = limit
+        self._data: list[str] = []
+        self._size = 0
+        self._event = ""
+        self._id = last_event_id
+        self.last_event_id = last_event_id
+        self.retry: int | None = None
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Take the next bytes; return the events that they complete."""
+        frames: list[Frame] = []
+        for line in self._lines.feed(chunk):
+            if line:
+                self._field(line)
+            else:
+                self.last_event_id = self._id
+                if self._data:
+                    frames.append(self._end(complete=True))
+                self._event = ""
+        return frames
+
+    def close(self) -> list[Frame]:
+        """Return the event that the end of the stream left without its blank line, marked incomplete.
+
+        The WHATWG text drops it. A reader that can resume should, too; it is for those who cannot.
+        """
+        for line in self._lines.close():
+            if line:
+                self._field(line)
+        return [self._end(complete=False)] if self._data else []
+
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.decode("utf-8", "replace").partition(":")
+        value = value.removeprefix(" ")
+        match name:
+            case "data":
+                self._data.append(value)
+                self._size += len(line)
+                if self._limit is not None and self._size > self._limit:
+                    raise WireError(f"an event is longer than {self._limit} bytes: {self._data[0][:80]!r}…")
+            case "event":
+                self._event = value
+            case "id" if "\0" not in value:
+                self._id = value
+            case "retry" if value.isascii() and value.isdigit():
+                self.retry = int(value)
+            case _:
+                pass
+
+    def _end(self, *, complete: bool) -> Frame:
+        frame = Frame("\n".join(self._data), self._event, self._id, complete)
+        self._data, self._event, self._size = [], "", 0
+        return frame
