@@ -44,10 +44,17 @@ class ContentBlock:
 @final
 @frozen
 class TextBlock(ContentBlock):
-    """Plain text."""
+    """Plain text.
+
+    Attributes:
+        text: the text.
+        metadata: what the provider wants back unchanged, as `{"signature": …}`; None, and not written, as a
+            rule.
+    """
 
     type: ClassVar[str] = "text"
     text: str = field(default="", validator=a_str)
+    metadata: Mapping[str, Any] | None = field(default=None, converter=freeze_or_none, hash=False, repr=False)
 
 
 def content_blocks(content: str | ContentBlock | Iterable[ContentBlock]) -> tuple[ContentBlock, ...]:
