@@ -71,9 +71,9 @@ with emitting(new_emitter()):
     new_id()
     child = os.fork()
     elsewhere = contextvars.Context().run(new_id)  # as a new thread would: outside the call
-    print(new_id(), elsewhere, new_emitter().prefix, flush=True)
     if child:
         os.waitpid(child, 0)
+    print(new_id(), elsewhere, new_emitter().prefix, flush=True)
 """
 
 
