@@ -111,6 +111,7 @@ def _pump(
     async def pump() -> None:
         nonlocal stopped
         error: Exception | None = None
+        fatal: BaseException | None = None
         iterator: AsyncIterator[T] | None = None
         try:
             iterator = aiter(factory())
@@ -121,8 +122,9 @@ def _pump(
                 raise
             error = AgentScopeError("the source gave up: something that it awaited was cancelled")
             error.__cause__ = cancel
-        except MemoryError:
-            raise
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            fatal, error = interrupt, AgentScopeError(f"the source was ended by {type(interrupt).__name__}")
+            error.__cause__ = interrupt
         except Exception as raised:
             error = raised
         finally:
@@ -137,6 +139,8 @@ def _pump(
                 observer.on_completed()
             else:
                 observer.on_error(error)
+        if fatal is not None:
+            raise fatal
 
     def stop() -> None:
         nonlocal stopped
@@ -158,8 +162,6 @@ async def _closed(iterator: AsyncIterator[Any]) -> Exception | None:
         return None
     try:
         await aclose()
-    except MemoryError:
-        raise
     except Exception as error:
         return error
     return None
