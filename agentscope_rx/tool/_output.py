@@ -123,9 +123,11 @@ class ResultWriter:
             yield from self._delta(block, EMPTY)
         yield self.end(result.state, result.metadata)
 
-    def error(self, message: str) -> Iterator[AgentEvent]:
-        """What went wrong, in words that the model can act on, and its end."""
-        return self.result(ToolResultBlock.error(message))
+    def error(self, message: str, *, below: bool = False) -> Iterator[AgentEvent]:
+        """What went wrong, in words that the model can act on, and its end; `below` what was sent before."""
+        if below:
+            yield from self._delta(TextBlock("\n"), EMPTY)
+        yield from self.result(ToolResultBlock.error(message))
 
     def _delta(self, block: ContentBlock, metadata: Mapping[str, Any]) -> Iterator[AgentEvent]:
         call, reply_id = self.call, self.reply_id

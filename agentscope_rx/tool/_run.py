@@ -19,7 +19,7 @@ from reactivex import Observable
 from agentscope_rx._json import loads_object
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolArgumentsError, ToolError, ToolNotFoundError
-from agentscope_rx.event import AgentEvent
+from agentscope_rx.event import AgentEvent, ToolResultTextDeltaEvent
 from agentscope_rx.interop import from_async_iterable
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.tool._arguments import bind
@@ -85,6 +85,7 @@ async def _events(
             yield event
         return
     run = _Run(tool, arguments, channel)
+    in_line = False
     try:
         while not isinstance(piece := await channel.next(), _Outcome):
             if isinstance(piece, _Pending):
@@ -92,9 +93,10 @@ async def _events(
                 continue
             for event in write.deltas(piece):
                 yield event
+                in_line = isinstance(event, ToolResultTextDeltaEvent) and not event.delta.endswith("\n")
     finally:
         await run.stop()
-    for event in _ending(piece, write):
+    for event in _ending(piece, write, below=in_line):
         yield event
 
 
@@ -128,25 +130,22 @@ def _prepared(
         ) from error
 
 
-def _ending(outcome: _Outcome, write: ResultWriter) -> Iterator[AgentEvent]:
+def _ending(outcome: _Outcome, write: ResultWriter, *, below: bool) -> Iterator[AgentEvent]:
     match outcome:
         case _Returned(value):
             try:
                 result = as_result(value)
             except Exception as error:
-                return _ending(_Raised(error), write)
+                return _ending(_Raised(error), write, below=below)
             return write.result(result)
         case _TimedOut(seconds):
-            return write.error(f"Tool execution failed: it took longer than {seconds:g} s")
+            return write.error(f"Tool execution failed: it took longer than {seconds:g} s", below=below)
         case _Raised(error):
             if isinstance(error, _FATAL):
                 raise error
             _log.info("tool %s raised", write.call.name, exc_info=error)
-            return write.error(f"Tool execution failed: {': '.join(filter(None, _words(error)))}")
-
-
-def _words(error: BaseException) -> tuple[str, str]:
-    return type(error).__name__, str(error)
+            words = f"{type(error).__name__}: {error}".removesuffix(": ")
+            return write.error(f"Tool execution failed: {words}", below=below)
 
 
 @final

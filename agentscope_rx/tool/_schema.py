@@ -176,13 +176,23 @@ def _inline(schema: Any, defs: Mapping[str, Any], inside: tuple[str, ...], kept:
     members = cast("dict[str, Any]", schema)
     reference = members.get("$ref")
     if not isinstance(reference, str):
-        return {key: _inline(item, defs, inside, kept) for key, item in members.items()}
+        return _typed({key: _inline(item, defs, inside, kept) for key, item in members.items()})
     name = reference.removeprefix(_REF)
     if name in inside:
         kept.add(name)
         return dict(members)
     rest = {key: _inline(item, defs, inside, kept) for key, item in members.items() if key != "$ref"}
     return {**_inline(defs[name], defs, (*inside, name), kept), **rest}
+
+
+def _typed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Name the type of an enumeration of strings or of integers: some providers ask for it."""
+    values = schema.get("enum")
+    if not isinstance(values, list) or "type" in schema:
+        return schema
+    kinds = {type(value) for value in cast("list[object]", values)}
+    name = "string" if kinds == {str} else "integer" if kinds == {int} else None
+    return schema if name is None else {"type": name, **schema}
 
 
 def _name(function: Callable[..., Any]) -> str:
