@@ -75,7 +75,7 @@ def _subscribe_privately(
     loop = private_loop.get()
 
     def begin() -> None:
-        if inner.is_disposed:
+        if subscription.is_disposed:
             return
         try:
             inner.disposable = start(loop, None, observer)
@@ -86,9 +86,10 @@ def _subscribe_privately(
         private_loop.live.discard(inner)
         _dispose_on(loop, inner)
 
+    subscription = Disposable(dispose)
     private_loop.live.add(inner)
     loop.call_soon_threadsafe(begin)
-    return Disposable(dispose)
+    return subscription
 
 
 def _dispose_on(loop: asyncio.AbstractEventLoop, inner: SerialDisposable) -> None:
