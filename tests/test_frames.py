@@ -9,7 +9,6 @@ import pytest
 from agentscope_rx._frames import Frame, LineReader, SSEReader
 from agentscope_rx.errors import ConfigurationError, WireError
 
-
 WIDE = "もし🐝\u2028\u0085\x0b\x0c"
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, final
+from math import isfinite
+from typing import Any, Final, TypeAlias, final
 
-from attrs import field, frozen
+from attrs import Attribute, field, fields, frozen
 
+from agentscope_rx._check import a_str, a_str_or_none, tuple_of
+from agentscope_rx._frozen import EMPTY, freeze, freeze_or_none
+from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.message import (
     ChatUsage,
     DataBlock,
-    FrozenDict,
     TextBlock,
     ThinkingBlock,
     ToolUseBlock,
@@ -24,10 +27,35 @@ __all__ = ["ChatResponse", "GenerateOptions", "ResponsePart", "ToolCallChunk", "
 class ToolSchema:
     """A tool as the model sees it; `parameters` is a JSON schema of an object."""
 
-    name: str
-    description: str = ""
-    parameters: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
+    name: str = field(validator=a_str)
+    description: str = field(default="", validator=a_str)
+    parameters: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
     strict: bool | None = None
+
+
+def _wrong(owner: object, attribute: Attribute[Any], problem: str) -> ConfigurationError:
+    return ConfigurationError(f"{type(owner).__name__}.{attribute.name} {problem}")
+
+
+def _number(owner: object, attribute: Attribute[Any], value: object) -> None:
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)):
+        return
+    raise _wrong(owner, attribute, f"is {value!r}; give a number, or None")
+
+
+def _whole(owner: object, attribute: Attribute[Any], value: object) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise _wrong(owner, attribute, f"is {value!r}; give a whole number, or None")
+
+
+def _strings(owner: object, attribute: Attribute[Any], value: Mapping[Any, Any]) -> None:
+    for key, item in value.items():
+        if not isinstance(key, str) or not isinstance(item, str) or "\n" in key + item or "\r" in key + item:
+            raise _wrong(owner, attribute, f"has something else than a text of one line at {key!r}")
+
+
+def _stops(stop: str | Iterable[str]) -> tuple[str, ...]:
+    return (stop,) if isinstance(stop, str) else tuple_of(str, stop)
 
 
 @final
@@ -36,27 +64,51 @@ class GenerateOptions:
     """How a model is to answer; what is None is left to the provider.
 
     Attributes:
+        stop: texts at which the model is to stop; a lone string is one.
+        thinking_budget: tokens that the model may think.
         tool_choice: `auto`, `none`, `required`, or the name of the tool to call.
         response_format: a JSON schema that the answer must have.
-        extra_headers, extra_body, extra_query: go into the request as they are.
+        extra_headers, extra_body, extra_query: go into the request as they are; a None in `extra_body`
+            takes its key out of the request.
     """
 
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    max_tokens: int | None = None
-    frequency_penalty: float | None = None
-    presence_penalty: float | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] = ()
-    thinking_budget: int | None = None
-    reasoning_effort: str | None = None
-    tool_choice: str | None = None
+    temperature: float | None = field(default=None, validator=_number)
+    top_p: float | None = field(default=None, validator=_number)
+    top_k: int | None = field(default=None, validator=_whole)
+    max_tokens: int | None = field(default=None, validator=_whole)
+    frequency_penalty: float | None = field(default=None, validator=_number)
+    presence_penalty: float | None = field(default=None, validator=_number)
+    seed: int | None = field(default=None, validator=_whole)
+    stop: tuple[str, ...] = field(default=(), converter=_stops)
+    thinking_budget: int | None = field(default=None, validator=_whole)
+    reasoning_effort: str | None = field(default=None, validator=a_str_or_none)
+    tool_choice: str | None = field(default=None, validator=a_str_or_none)
     parallel_tool_calls: bool | None = None
-    response_format: Mapping[str, Any] | None = field(default=None, hash=False)
-    extra_headers: Mapping[str, str] = field(factory=FrozenDict, converter=FrozenDict, hash=False, repr=False)
-    extra_body: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
-    extra_query: Mapping[str, str] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
+    response_format: Mapping[str, Any] | None = field(default=None, converter=freeze_or_none, hash=False)
+    extra_headers: Mapping[str, str] = field(
+        default=EMPTY, converter=freeze, validator=_strings, hash=False, repr=False
+    )
+    extra_body: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False, repr=False)
+    extra_query: Mapping[str, str] = field(
+        default=EMPTY, converter=freeze, validator=_strings, hash=False, repr=False
+    )
+
+    def over(self, defaults: GenerateOptions) -> GenerateOptions:
+        """Return these options, and those of `defaults` where they say nothing; the extras key by key."""
+        values: dict[str, Any] = {}
+        for name in _OPTIONS:
+            mine, default = getattr(self, name), getattr(defaults, name)
+            values[name] = (
+                {**default, **mine} if name.startswith("extra_") else default if _unset(mine) else mine
+            )
+        return GenerateOptions(**values)
+
+
+def _unset(value: object) -> bool:
+    return value is None or value == ()
+
+
+_OPTIONS: Final = tuple(attribute.name for attribute in fields(GenerateOptions))
 
 
 @final
@@ -72,11 +124,11 @@ class ToolCallChunk:
         metadata: what the provider wants back unchanged, as a signature.
     """
 
-    arguments: str = ""
-    id: str = ""
-    name: str = ""
+    arguments: str = field(default="", validator=a_str)
+    id: str = field(default="", validator=a_str)
+    name: str = field(default="", validator=a_str)
     index: int | None = None
-    metadata: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
+    metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
 
 
 ResponsePart: TypeAlias = TextBlock | ThinkingBlock | DataBlock | ToolCallChunk | ToolUseBlock
@@ -104,4 +156,4 @@ class ChatResponse:
     usage: ChatUsage | None = None
     finish_reason: str = ""
     id: str = ""
-    metadata: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False)
+    metadata: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
