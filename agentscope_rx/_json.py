@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn, cast
 
 import msgspec
 
-__all__ = ["JSONError", "dumps", "loads", "loads_object", "step"]
+__all__ = ["TOO_DEEP", "JSONError", "dumps", "loads", "loads_object", "step"]
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
