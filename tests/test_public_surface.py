@@ -1,4 +1,4 @@
-"""What users import: every `__all__` is sorted, importable, documented and closed to subclasses."""
+"""What users import: every `__all__` is complete, importable, documented and closed to subclasses."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ PUBLIC = [name for name in MODULES if not any(part.startswith("_") for part in n
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_modules_are_documented_and_list_what_they_export_in_order(name: str) -> None:
+def test_modules_are_documented_and_list_what_they_export(name: str) -> None:
     module = importlib.import_module(name)
-    names = getattr(module, "__all__", None)
 
     assert module.__doc__, "a module says in its first line what it is about"
-    assert names is None or names == sorted(set(names))
-    assert names is not None or not defines_something_public(module), "list the public names in __all__"
+    assert hasattr(module, "__all__") or not defines_something_public(module), (
+        "list the public names in __all__"
+    )
 
 
 def defines_something_public(module: ModuleType) -> bool:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import WRAPPER_ASSIGNMENTS
-from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, final, overload
 
 from attrs import Attribute, evolve, field, frozen
 
@@ -39,6 +39,7 @@ def _a_timeout(owner: Tool[..., Any], _: object, timeout: float | None) -> None:
         )
 
 
+@final
 @frozen(slots=False)
 class Tool(Generic[P, R]):
     """A tool, as `@tool` makes it; it is called as the function that it was made of.
