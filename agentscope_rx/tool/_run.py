@@ -309,7 +309,7 @@ async def _work_on_loop(work: Awaitable[Any], channel: _Channel) -> None:
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and channel.cancelled:
             raise
-        outcome = _Raised(error)
+        outcome = _raised(error, channel)
     channel.put(outcome)
 
 
@@ -335,5 +335,11 @@ def _work_in_thread(function: Callable[[], Any], channel: _Channel) -> None:
     except Cancelled:
         return
     except BaseException as error:
-        outcome = _Raised(error)
+        outcome = _raised(error, channel)
     channel.put(outcome)
+
+
+def _raised(error: BaseException, channel: _Channel) -> _Raised:
+    if channel.cancelled:
+        _log.info("a tool raised while it was cancelled", exc_info=error)
+    return _Raised(error)
