@@ -29,5 +29,151 @@ def decode(chunks: Iterable[bytes]) -> Iterator[ChatResponse]:
 
 @pytest.mark.parametrize("size", [None, 1, 2, 3, 7, 64])
 @pytest.mark.parametrize("case", cases("openai_sse"))
-def test_recorded_streams_mean_what_they_say_wherever_they_are_cut(case: dict[str, Any], size: int | None) -> None:
+def test_recorded_streams_mean_what_they_say_wherever_they_are_cut(
+    case: dict[str, Any], size: int | None
+) -> None:
     check(case, decode, chunks_of(case, size))
+
+
+def text(content: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": None}]}
+
+
+@pytest.mark.parametrize(
+    ("delta", "parts"),
+    [
+        ({"content": "a"}, [TextBlock("a")]),
+        ({"content": [{"type": "text", "text": "a"}, {"text": "b"}, 3]}, [TextBlock("a"), TextBlock("b")]),
+        ({"content": [{"thinking": [{"type": "text", "text": "h"}, {"text": "m"}]}]}, [ThinkingBlock("hm")]),
+        ({"content": [{"type": "thinking", "thinking": "hm"}]}, [ThinkingBlock("hm")]),
+        ({"refusal": "I cannot"}, [TextBlock("I cannot")]),
+        ({"reasoning_content": "a"}, [ThinkingBlock("a")]),
+        ({"reasoning": "a"}, [ThinkingBlock("a")]),
+        ({"reasoning": "a", "reasoning_content": "a"}, [ThinkingBlock("a")]),
+        ({"content": "b", "reasoning_content": "a"}, [ThinkingBlock("a"), TextBlock("b")]),
+        ({"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": {"a": 1}}}]},
+         [ToolCallChunk('{"a":1}', "c", "f")]),
+        ({"tool_calls": [{"index": "2", "id": 7, "function": None}]}, [ToolCallChunk("", "7", "", 2)]),
+        ({"tool_calls": [{"index": True}, None, {"index": "x"}, {"index": 1.0}]},
+         [ToolCallChunk(), ToolCallChunk(), ToolCallChunk(), ToolCallChunk(index=1)]),
+        ({"tool_calls": [{"id": "c", "extra_content": {"google": {"thought_signature": "s"}}}]},
+         [ToolCallChunk("", "c", metadata={"extra_content": {"google": {"thought_signature": "s"}}})]),
+        ({"function_call": {"name": "f", "arguments": "{"}}, [ToolCallChunk("{", "", "f", 0)]),
+        ({"content": 3, "tool_calls": {}, "reasoning": [], "function_call": "f"}, []),
+        ({"role": "assistant"}, []),
+    ],
+)  # fmt: skip
+def test_deltas_of_many_servers_are_understood(delta: dict[str, Any], parts: list[Any]) -> None:
+    assert list(decode_chunk({"choices": [{"delta": delta}]}).content) == parts
+
+
+def test_images_are_data() -> None:
+    images = [{"image_url": {"url": "data:image/png;base64,QUJD"}}, {"image_url": {"url": "http://x/y"}}, {}]
+    blocks = decode_chunk({"choices": [{"delta": {"images": images}}]}).content
+
+    assert [block.source for block in blocks if isinstance(block, DataBlock)] == [
+        Base64Source("image/png", "QUJD"),
+        URLSource("http://x/y"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}, ChatUsage(5, 7)),
+        (
+            {
+                "prompt_tokens": 5,
+                "completion_tokens": 7,
+                "prompt_tokens_details": {"cached_tokens": 3},
+                "completion_tokens_details": {"reasoning_tokens": 2},
+            },
+            ChatUsage(5, 7, 3, reasoning_tokens=2),
+        ),
+        (
+            {"prompt_tokens": 5, "prompt_cache_hit_tokens": 4, "prompt_tokens_details": None},
+            ChatUsage(5, 0, 4),
+        ),
+        ({"prompt_tokens": None, "completion_tokens": "7"}, ChatUsage(0, 7)),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_usage_is_what_was_counted(usage: Any, expected: ChatUsage | None) -> None:
+    assert decode_chunk({"choices": [], "usage": usage}).usage == expected
+    assert decode_chunk({"choices": [{"delta": {}, "usage": usage}]}).usage == expected
+
+
+@pytest.mark.parametrize("finish", [None, "", "null", 3])
+def test_what_is_no_finish_reason_does_not_finish(finish: Any) -> None:
+    assert decode_chunk({"choices": [{"delta": {}, "finish_reason": finish}]}).finish_reason == ""
+
+
+@pytest.mark.parametrize(
+    "chunk", [{}, {"choices": None}, {"choices": [None]}, {"choices": {}}, {"choices": "x"}]
+)
+def test_chunks_without_content_are_passed_over(chunk: dict[str, Any]) -> None:
+    assert ChunkDecoder("m").feed_json(chunk) is None
+
+
+def test_a_whole_answer_is_understood_and_a_message_beside_a_delta_is_not_said_twice() -> None:
+    message = {"role": "assistant", "content": "a", "tool_calls": [{"id": "c", "function": {"name": "f"}}]}
+    choice = {"message": message, "finish_reason": "tool_calls"}
+
+    response = decode_chunk({"id": "x", "choices": [choice]})
+    assert response.content == (TextBlock("a"), ToolCallChunk("", "c", "f"))
+    assert (response.finish_reason, response.id) == ("tool_calls", "x")
+    assert decode_chunk({"choices": [{**choice, "delta": {}}]}).content == ()
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (Frame('{"error": "down"}'), "down"),
+        (
+            Frame('{"error": {"message": "down", "type": "server_error", "code": 500}}'),
+            "down (server_error, 500)",
+        ),
+        (Frame('{"error": {"code": "E1"}}'), '{"code":"E1"} (E1)'),
+        (Frame('{"object": "error", "message": "down", "code": 40}'), "down (40)"),
+        (Frame('{"message": "down"}'), "down"),
+        (Frame('{"detail": "down"}', "error"), "down"),
+        (Frame('{"choices": [], "error": {"message": "down"}}'), "down"),
+        (Frame('{"choices": [{"delta": {}, "finish_reason": "error"}]}'), "finish_reason 'error'"),
+        (Frame("down", "error"), "down"),
+        (Frame('"down"', "error"), "down"),
+    ],
+)
+def test_errors_are_seen_in_all_their_shapes(frame: Frame, words: str) -> None:
+    with pytest.raises(ModelResponseError) as caught:
+        ChunkDecoder("m").feed(frame)
+
+    assert str(caught.value) == f"m failed while it answered: {words}" or words in str(caught.value)
+
+
+@pytest.mark.parametrize("data", ['{"error": null}', '{"error": {}}', '{"error": false, "choices": []}'])
+def test_an_empty_error_is_none(data: str) -> None:
+    assert ChunkDecoder("m").feed(Frame(data)) is None
+
+
+def test_what_is_no_json_is_an_error_unless_the_stream_was_cut_there() -> None:
+    decoder = ChunkDecoder("m")
+    with pytest.raises(BadModelOutputError, match=r"m sent an event that is no JSON.*oops"):
+        decoder.feed(Frame('{"a": oops'))
+    with pytest.raises(BadModelOutputError):
+        decoder.feed(Frame("[" * 100_000))
+
+    assert decoder.feed(Frame('{"a": "cu', complete=False)) is None
+    with pytest.raises(IncompleteStreamError, match="the answer is cut"):
+        decoder.close()
+
+
+@pytest.mark.parametrize("last", ["[DONE]", '{"choices": [{"delta": {}, "finish_reason": "stop"}]}'])
+def test_a_finish_reason_or_done_makes_an_answer_whole(last: str) -> None:
+    decoder = ChunkDecoder("m")
+    assert not decoder.whole
+
+    decoder.feed(Frame(last))
+    assert decoder.whole
+    decoder.close()

@@ -1,0 +1,3 @@
+"""Fixtures that many tests share."""
+
+from tests.aimock import aimock as aimock
