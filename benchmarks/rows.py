@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import event_rows, import_rows
+from benchmarks import event_rows, import_rows, wire_rows
 
 __all__ = ["GROUPS"]
 
-GROUPS = (event_rows, import_rows)
+GROUPS = (event_rows, import_rows, wire_rows)

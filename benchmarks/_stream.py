@@ -1,0 +1,128 @@
+"""The replies that the rows work on: fixed, since ratios depend on the number of blocks."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+
+from agentscope_rx.event import (
+    AgentEndEvent,
+    AgentEvent,
+    AgentStartEvent,
+    DataBlockDeltaEvent,
+    DataBlockEndEvent,
+    DataBlockStartEvent,
+    ModelCallEndEvent,
+    ModelCallStartEvent,
+    TextBlockDeltaEvent,
+    TextBlockEndEvent,
+    TextBlockStartEvent,
+    ThinkingBlockDeltaEvent,
+    ThinkingBlockEndEvent,
+    ThinkingBlockStartEvent,
+    ToolCallDeltaEvent,
+    ToolCallEndEvent,
+    ToolCallStartEvent,
+    ToolResultEndEvent,
+    ToolResultStartEvent,
+    ToolResultTextDeltaEvent,
+)
+from agentscope_rx.identity import emitting, new_emitter
+from agentscope_rx.message import ChatUsage
+
+__all__ = ["mixed", "one_data_block", "small_blocks", "text_blocks"]
+
+REPLY = "reply"
+TOOL = "search"
+
+
+def mixed(events: int) -> list[AgentEvent]:
+    """Return a reply of whole iterations, 435 events in 8 blocks each, until there are at least so many."""
+    return _reply(_iteration(number) for number in range(-(-(events - 2) // 435)))
+
+
+def text_blocks(blocks: int, deltas: int) -> list[AgentEvent]:
+    """Return a reply of text blocks with so many deltas each."""
+    return _reply(_text(f"text-{number}", deltas) for number in range(blocks))
+
+
+def small_blocks(blocks: int) -> list[AgentEvent]:
+    """Return a reply of so many small blocks, 5 or 6 events each: thinking, text, a call, its result."""
+    return _reply(_small(number) for number in range(-(-blocks // 4)))
+
+
+def one_data_block(chunks: int, size: int) -> list[AgentEvent]:
+    """Return a reply of one image in so many chunks of base64, each of so many bytes and padded alone."""
+    chunk = base64.b64encode(bytes(range(256)) * (size // 256) + bytes(size % 256)).decode()
+    deltas = (DataBlockDeltaEvent(REPLY, "data-1", chunk, media_type="image/png") for _ in range(chunks))
+    return _reply(
+        [
+            [
+                DataBlockStartEvent(REPLY, "data-1", "image/png"),
+                *deltas,
+                DataBlockEndEvent(REPLY, "data-1"),
+            ]
+        ]
+    )
+
+
+def _reply(parts: Iterable[Iterable[AgentEvent]]) -> list[AgentEvent]:
+    # Ids as in a call: one emitter, and no other that draws from it.
+    with emitting(new_emitter()):
+        return [
+            AgentStartEvent("session", REPLY, "assistant"),
+            *(event for part in parts for event in part),
+            AgentEndEvent(REPLY),
+        ]
+
+
+def _iteration(number: int) -> Iterator[AgentEvent]:
+    calls = [f"call-{number}-{index}" for index in range(3)]
+    yield ModelCallStartEvent(REPLY, "model")
+    yield from _thinking(f"thinking-{number}", 100)
+    yield from _text(f"text-{number}", 152)
+    yield from _interleaved(_call(call, 20) for call in calls)
+    yield ModelCallEndEvent(REPLY, ChatUsage(100, 50))
+    yield from _interleaved(_result(call, 35) for call in calls)
+
+
+def _small(number: int) -> Iterator[AgentEvent]:
+    yield from _thinking(f"thinking-{number}", 3)
+    yield from _text(f"text-{number}", 4)
+    yield from _call(f"call-{number}", 4)
+    yield from _result(f"call-{number}", 3)
+
+
+def _interleaved(streams: Iterable[Iterator[AgentEvent]]) -> Iterator[AgentEvent]:
+    for events in zip(*streams, strict=True):
+        yield from events
+
+
+def _text(block: str, deltas: int) -> Iterator[AgentEvent]:
+    yield TextBlockStartEvent(REPLY, block)
+    for index in range(deltas):
+        yield TextBlockDeltaEvent(REPLY, block, f"word{index} ")
+    yield TextBlockEndEvent(REPLY, block)
+
+
+def _thinking(block: str, deltas: int) -> Iterator[AgentEvent]:
+    yield ThinkingBlockStartEvent(REPLY, block)
+    for index in range(deltas):
+        yield ThinkingBlockDeltaEvent(REPLY, block, f"step{index} ")
+    yield ThinkingBlockEndEvent(REPLY, block)
+
+
+def _call(call: str, deltas: int) -> Iterator[AgentEvent]:
+    yield ToolCallStartEvent(REPLY, call, TOOL)
+    yield ToolCallDeltaEvent(REPLY, call, TOOL, '{"query": "')
+    for index in range(deltas - 2):
+        yield ToolCallDeltaEvent(REPLY, call, TOOL, f"part{index} ")
+    yield ToolCallDeltaEvent(REPLY, call, TOOL, '"}')
+    yield ToolCallEndEvent(REPLY, call, TOOL)
+
+
+def _result(call: str, deltas: int) -> Iterator[AgentEvent]:
+    yield ToolResultStartEvent(REPLY, call, TOOL)
+    for index in range(deltas):
+        yield ToolResultTextDeltaEvent(REPLY, call, TOOL, f"line{index}\n")
+    yield ToolResultEndEvent(REPLY, call, TOOL)
