@@ -1,0 +1,79 @@
+"""The frame of a call, outside `on_agent`: one AgentStart first, one AgentEnd last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reactivex import Observable, abc
+
+from agentscope_rx.agent._guard import Report
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent
+from agentscope_rx.typing import Operator
+
+__all__ = ["frame"]
+
+
+def frame(
+    start: Callable[[], AgentStartEvent],
+    end: Callable[[Exception | None], AgentEndEvent],
+    report: Report,
+) -> Operator[AgentEvent, AgentEvent]:
+    """Keep AgentStart first and AgentEnd last, each once, whatever `on_agent` does.
+
+    1. A missing AgentStart is made before the first event; a second one is swallowed.
+    2. AgentEnd is held back until the source ends, so that a retry shows one call; of several, the last
+       counts. A missing one is made.
+
+    Errors: those of the source, after AgentEnd.
+    """
+
+    def operator(source: Observable[AgentEvent]) -> Observable[AgentEvent]:
+        def subscribe(
+            observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
+        ) -> abc.DisposableBase:
+            started = False
+            held: AgentEndEvent | None = None
+
+            def begin() -> None:
+                nonlocal started
+                started = True
+                report("AgentStartEvent was missing", "let it pass first")
+                observer.on_next(start())
+
+            def on_next(event: AgentEvent) -> None:
+                nonlocal started, held
+                if type(event) is AgentEndEvent and not event.source:
+                    held = event
+                    return
+                if type(event) is AgentStartEvent and not event.source:
+                    if not started:
+                        started = True
+                        observer.on_next(event)
+                    return
+                if not started:
+                    begin()
+                observer.on_next(event)
+
+            def finish(error: Exception | None) -> None:
+                if not started:
+                    begin()
+                if held is None:
+                    report("AgentEndEvent was missing", "let it pass last")
+                if held is None or (error is not None) != (held.error is not None):
+                    observer.on_next(end(error))
+                else:
+                    observer.on_next(held)
+
+            def on_error(error: Exception) -> None:
+                finish(error)
+                observer.on_error(error)
+
+            def on_completed() -> None:
+                finish(None)
+                observer.on_completed()
+
+            return source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
+
+        return Observable(subscribe)
+
+    return operator

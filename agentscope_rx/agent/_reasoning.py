@@ -1,0 +1,100 @@
+"""The reasoning phase, and the summary at the iteration limit: calls of the model."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import reactivex as rx
+from attrs import evolve
+from reactivex import Observable, operators as ops
+
+from agentscope_rx.agent._run import Run
+from agentscope_rx.event import AgentEvent, ExceedMaxItersEvent
+from agentscope_rx.message import Msg, ToolUseBlock, UserMessage
+from agentscope_rx.middleware import ModelCallInput, Phase, ReasoningInput, system_prompt, with_hook
+from agentscope_rx.model import ChatResponse, ToolCallChunk, to_events
+
+__all__ = ["reasoning", "summarizing"]
+
+SUMMARIZE: Final = (
+    "You have reached the limit of rounds for this task. Use no more tools: "
+    "say what you have found out and what is still open."
+)
+
+
+def reasoning(run: Run) -> Observable[AgentEvent]:
+    """Ask the model, with all tools at hand."""
+
+    def core(input: ReasoningInput) -> Observable[AgentEvent]:
+        return _model_call(run)(
+            ModelCallInput(input.messages, input.tools, input.options, model=run.agent.model)
+        )
+
+    def ask(system: str) -> Observable[AgentEvent]:
+        input = ReasoningInput(run.prompt(system), run.agent.toolkit.schemas(), run.agent.options)
+        return run.through("on_reasoning", core)(input)
+
+    return _with_prompt(run, ask)
+
+
+def summarizing(run: Run) -> Observable[AgentEvent]:
+    """Say that the limit is reached, and ask the model for a last answer without tools.
+
+    Calls that the model makes all the same are dropped before they become events.
+    """
+
+    def ask(system: str) -> Observable[AgentEvent]:
+        messages: tuple[Msg, ...] = (*run.prompt(system), UserMessage("system", SUMMARIZE))
+        input = ModelCallInput(messages, (), run.agent.options, model=run.agent.model)
+        return _model_call(run, without_calls=True)(input)
+
+    limit = run.agent.max_iters
+    return rx.concat(
+        rx.of(ExceedMaxItersEvent(run.reply_id, limit, run.loop.iteration)), _with_prompt(run, ask)
+    )
+
+
+def _with_prompt(run: Run, ask: Phase[str]) -> Observable[AgentEvent]:
+    hooks = with_hook(run.agent.middlewares, "on_system_prompt")
+    if not hooks:
+        return rx.defer(lambda _: ask(run.agent.sys_prompt))
+    return system_prompt(hooks, run.agent, run.ctx, run.agent.sys_prompt).pipe(ops.flat_map(ask))
+
+
+def _model_call(run: Run, without_calls: bool = False) -> Phase[ModelCallInput]:
+    """The chain around one model call; says so when a hook calls the model again after content."""
+    spoilt = False
+
+    def core(input: ModelCallInput) -> Observable[AgentEvent]:
+        def stream(_: object) -> Observable[ChatResponse]:
+            responses = input.model.stream(input.messages, input.tools, input.options)
+            return responses.pipe(ops.map(_without_calls)) if without_calls else responses
+
+        def attempt(_: object) -> Observable[AgentEvent]:
+            if spoilt:
+                run.report("on_model_call")(
+                    "the model was called again after a failure in the middle, so its text comes twice",
+                    "use agent_ops.retry_before_first_event(n)",
+                )
+            before = len(run.fold.blocks)
+
+            def failed(error: Exception, _: object) -> Observable[AgentEvent]:
+                nonlocal spoilt
+                spoilt = len(run.fold.blocks) > before
+                return rx.throw(error)
+
+            events = to_events(reply_id=run.reply_id, model_name=input.model.model_name, ids=run.ids)
+            return rx.defer(stream).pipe(events, ops.catch(failed))
+
+        return rx.defer(attempt)
+
+    return run.through("on_model_call", core)
+
+
+def _without_calls(response: ChatResponse) -> ChatResponse:
+    return evolve(
+        response,
+        content=tuple(
+            part for part in response.content if not isinstance(part, ToolCallChunk | ToolUseBlock)
+        ),
+    )

@@ -1,0 +1,164 @@
+"""One call while it runs: what its phases share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from attrs import evolve
+from reactivex import Observable
+
+from agentscope_rx.agent._guard import Report, guard, reporter
+from agentscope_rx.agent._input import Plan
+from agentscope_rx.agent._loop_state import LoopState
+from agentscope_rx.agent._transition import apply, open_calls, resume
+from agentscope_rx.context import RuntimeContext
+from agentscope_rx.event import (
+    AgentEndEvent,
+    AgentEvent,
+    AgentStartEvent,
+    ToolResultDataDeltaEvent,
+    ToolResultEndEvent,
+    ToolResultStartEvent,
+    ToolResultTextDeltaEvent,
+)
+from agentscope_rx.message import (
+    AssistantMessage,
+    GenerateReason,
+    Msg,
+    SystemMessage,
+    ToolUseBlock,
+)
+from agentscope_rx.middleware import Phase, chain, with_hook
+from agentscope_rx.model import ReplyIds
+from agentscope_rx.operators import ReplyFold
+from agentscope_rx.state import AgentState
+
+if TYPE_CHECKING:
+    from agentscope_rx.agent._agent import ReActAgent
+
+__all__ = ["Run"]
+
+InputT = TypeVar("InputT")
+
+_OF_A_RESULT = frozenset(
+    {ToolResultStartEvent, ToolResultTextDeltaEvent, ToolResultDataDeltaEvent, ToolResultEndEvent}
+)
+
+
+class Run:
+    """One call: its reply as far as it has come, and the way through the middlewares.
+
+    The message is the fold of the events that have passed `record`, and so is the loop's state.
+    """
+
+    def __init__(self, agent: ReActAgent, ctx: RuntimeContext, state: AgentState, plan: Plan) -> None:
+        self.agent = agent
+        self.ctx = ctx
+        self.reply_id = plan.reply_id
+        self.history = plan.history
+        self._state = state
+        self._told: set[str] = set()
+        self._results: set[str] = set()
+        self._begun = False
+        self._finished = False
+        if plan.resumed is None:
+            self.fold = ReplyFold(plan.reply_id)
+            self.ids = ReplyIds()
+            self.loop = LoopState(agent.max_iters)
+        else:
+            self.fold = ReplyFold(plan.reply_id, seed=state.checkpoint)
+            self.ids = _taken(plan.resumed)
+            self.loop = resume(plan.resumed, agent.max_iters, plan.iteration)
+
+    def start(self) -> AgentStartEvent:
+        """Return the event that begins the call."""
+        return AgentStartEvent(self.ctx.session_id, self.reply_id, self.agent.name)
+
+    def record(self, event: AgentEvent) -> bool:
+        """Take an event into the message and the loop's state; False for a result that has passed before."""
+        kind = type(event)
+        if kind in _OF_A_RESULT:
+            if event.id in self._results:
+                return False
+            self._results.add(event.id)
+        elif not event.source:
+            if kind is AgentStartEvent:
+                self._begun, self._finished = True, False
+            elif isinstance(event, AgentEndEvent):
+                self._finished = event.error is None and event.generate_reason in _FINAL
+        self.fold.apply(event)
+        self.loop = apply(self.loop, event)
+        return True
+
+    def take(self, msgs: Iterable[Msg]) -> None:
+        """Take the input into the history and begin; or begin again, if `next` is subscribed once more."""
+        known = {msg.id for msg in self.history}
+        self.history = (*self.history, *(msg for msg in msgs if msg.id not in known))
+        if self._begun:
+            self.loop = resume(self.message(), self.agent.max_iters, self.loop.iteration)
+
+    def message(self) -> AssistantMessage:
+        """Return the reply as far as it has come."""
+        return self.fold.message()
+
+    def result(self, reason: GenerateReason) -> AssistantMessage:
+        """Return the message that the reply is when it ends for `reason`."""
+        return evolve(self.message(), generate_reason=reason)
+
+    def prompt(self, system: str) -> tuple[Msg, ...]:
+        """Return what the model is to see: system message, history, and the reply so far."""
+        reply = self.message()
+        return (
+            *((SystemMessage("system", system),) if system.strip() else ()),
+            *self.history,
+            *((reply,) if reply.content else ()),
+        )
+
+    def calls(self, ids: tuple[str, ...]) -> tuple[ToolUseBlock, ...]:
+        """Return the newest tool calls of those ids, in the order of the ids."""
+        newest = {block.id: block for block in self.message().get_content_blocks(ToolUseBlock)}
+        return tuple(newest[id] for id in ids if id in newest)
+
+    def open_calls(self) -> tuple[ToolUseBlock, ...]:
+        """Return the tool calls that have no final result."""
+        return open_calls(self.message())
+
+    def through(self, hook: str, core: Phase[InputT]) -> Phase[InputT]:
+        """Wrap `core` in the hooks of the middlewares and their guard; `core` itself if there are none."""
+        middlewares = with_hook(self.agent.middlewares, hook)
+        if not middlewares:
+            return core
+        phase = chain(middlewares, hook, self.agent, self.ctx, core)
+        put_right = guard(self.reply_id, self.report(hook), frame=hook == "on_agent")
+
+        def guarded(input: InputT) -> Observable[AgentEvent]:
+            return put_right(phase(input))
+
+        return guarded
+
+    def report(self, hook: str) -> Report:
+        """Return how the guard of a hook tells what it has put right."""
+        return reporter(hook, self._told)
+
+    def saved(self) -> AgentState:
+        """Return the session's state as the call leaves it, or has it so far."""
+        if not self._begun:
+            return self._state
+        return evolve(
+            self._state,
+            context=(*self.history, self.message()),
+            reply_id=self.reply_id,
+            cur_iter=self.loop.iteration,
+            checkpoint=None if self._finished else self.fold.checkpoint(),
+        )
+
+
+def _taken(message: AssistantMessage) -> ReplyIds:
+    """The ids that a resumed reply has given to its blocks and calls."""
+    blocks = Counter(block.type for block in message.content)
+    return ReplyIds(blocks, (call.id for call in message.get_content_blocks(ToolUseBlock)))
+
+
+_FINAL = frozenset({GenerateReason.MODEL_STOP, GenerateReason.MAX_ITERATIONS, GenerateReason.INTERRUPTED})

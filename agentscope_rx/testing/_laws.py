@@ -1,0 +1,171 @@
+"""The laws of a call, checked on a call: for tests of agents, tools and middlewares."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, final
+
+import reactivex as rx
+from attrs import frozen
+from reactivex import Observable
+from reactivex.disposable import SerialDisposable
+
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent, AgentStartEvent, ReplyEvent
+from agentscope_rx.message import AssistantMessage
+from agentscope_rx.operators import to_msg, well_formed
+
+if TYPE_CHECKING:
+    from agentscope_rx.agent import CallInput, ReActAgent, RuntimeContext
+    from agentscope_rx.state import AgentState
+
+__all__ = ["CallRecord", "acheck_call", "acheck_disposal", "check_call", "check_disposal"]
+
+PATIENCE: Final = 30.0
+"""Seconds after which a call that has not ended counts as hanging."""
+
+
+@final
+@frozen
+class CallRecord:
+    """What a call did.
+
+    Attributes:
+        events: what it streamed.
+        error: what it failed with, or None.
+        message: the fold of the events; None if the call was refused.
+    """
+
+    events: tuple[AgentEvent, ...]
+    error: Exception | None
+    message: AssistantMessage | None
+
+    @property
+    def names(self) -> list[str]:
+        """The classes of the events, without `Event`."""
+        return [type(event).__name__.removesuffix("Event") for event in self.events]
+
+
+def check_call(
+    agent: ReActAgent, input: CallInput = None, ctx: RuntimeContext | None = None, *, outer: bool = False
+) -> CallRecord:
+    """Run a call to its end and check the laws on it; raise `AssertionError` where one is broken.
+
+    1. Cold: making the call changes nothing.
+    2. Well-formed: AgentStart first, AgentEnd last and once, every Start has its End; refused calls are empty.
+    3. One reply: every event of the top level carries one reply id.
+    4. Fold: the stream folds to what is stored and to what `AgentResultEvent` carries; with `outer` (an
+       `on_agent` hook changes the stream) only to a message of that id.
+    5. Released: no task stays behind, and the session is free.
+
+    For a thread without an event loop; in asyncio `await acheck_call(…)`.
+    """
+    return asyncio.run(acheck_call(agent, input, ctx, outer=outer))
+
+
+async def acheck_call(
+    agent: ReActAgent, input: CallInput = None, ctx: RuntimeContext | None = None, *, outer: bool = False
+) -> CallRecord:
+    """Do as `check_call`, in asyncio."""
+    before = agent.get_agent_state(ctx)
+    tasks = asyncio.all_tasks()
+    call = agent.call(input, ctx)
+    assert agent.get_agent_state(ctx) is before, "L1: making a call must change nothing"
+
+    events, error = await _record(call)
+    assert asyncio.all_tasks() <= tasks, f"L5: tasks stay behind: {asyncio.all_tasks() - tasks}"
+    if not events:
+        assert error is not None, "L2: a call without events must be an error"
+        assert agent.get_agent_state(ctx) is before, "a refused call must change nothing"
+        return CallRecord((), error, None)
+
+    _check_frame(events, error)
+    after = agent.get_agent_state(ctx)
+    message = await _fold(events, before)
+    if not outer:
+        _check_stored(events, message, after)
+    return CallRecord(tuple(events), error, message)
+
+
+def check_disposal(
+    agent: ReActAgent, input: CallInput = None, ctx: RuntimeContext | None = None, *, after: int
+) -> CallRecord:
+    """Run a call, dispose it after so many events, and check that all is released and stored.
+
+    What was emitted is stored, no task stays behind, and the session is free.
+    """
+    return asyncio.run(acheck_disposal(agent, input, ctx, after=after))
+
+
+async def acheck_disposal(
+    agent: ReActAgent, input: CallInput = None, ctx: RuntimeContext | None = None, *, after: int
+) -> CallRecord:
+    """Do as `check_disposal`, in asyncio."""
+    before = agent.get_agent_state(ctx)
+    tasks = asyncio.all_tasks()
+    events, error = await _record(agent.call(input, ctx), after)
+    await _quiet(tasks)
+    message = await _fold(events, before) if events else None
+    if message is not None:
+        _check_stored(events, message, agent.get_agent_state(ctx))
+    return CallRecord(tuple(events), error, message)
+
+
+async def _record(
+    call: Observable[AgentEvent], count: int | None = None
+) -> tuple[list[AgentEvent], Exception | None]:
+    """Collect a call's events and its error; with `count`, dispose it after so many."""
+    events: list[AgentEvent] = []
+    ended: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+
+    def end(error: Exception | None) -> None:
+        if not ended.done():
+            ended.set_result(error)
+
+    def take(event: AgentEvent) -> None:
+        events.append(event)
+        if len(events) == count:
+            subscription.dispose()
+            end(None)
+
+    subscription = SerialDisposable()
+    subscription.disposable = call.subscribe(take, end, lambda: end(None))
+    if count == 0:
+        end(None)
+    try:
+        return events, await asyncio.wait_for(ended, PATIENCE)
+    except TimeoutError:
+        raise AssertionError(f"the call hangs after {len(events)} events: {events[-3:]}") from None
+    finally:
+        subscription.dispose()
+
+
+async def _quiet(tasks: set[asyncio.Task[object]]) -> None:
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while left := asyncio.all_tasks() - tasks:
+        assert asyncio.get_running_loop().time() < deadline, f"L5: tasks stay behind: {left}"
+        await asyncio.sleep(0.001)
+
+
+def _check_frame(events: list[AgentEvent], error: Exception | None) -> None:
+    own = [event for event in events if not event.source]
+    assert isinstance(events[0], AgentStartEvent), f"L2: the first event is {events[0]!r}"
+    assert isinstance(events[-1], AgentEndEvent), f"L2: the last event is {events[-1]!r}"
+    assert [events[-1]] == [event for event in own if isinstance(event, AgentEndEvent)], "L2: two AgentEnds"
+    assert (events[-1].error is None) == (error is None), f"L2: {events[-1]!r}, and the stream: {error!r}"
+    # WF
+    ids = {event.reply_id for event in own if isinstance(event, ReplyEvent)}
+    assert ids == {events[0].reply_id}, f"L3: more than one reply id: {ids}"
+
+
+async def _fold(events: list[AgentEvent], before: AgentState) -> AssistantMessage:
+    assert isinstance(events[0], AgentStartEvent)
+    resumed = before.checkpoint if before.reply_id == events[0].reply_id else None
+    return await rx.from_iterable(events).pipe(to_msg(seed=resumed))
+
+
+def _check_stored(events: list[AgentEvent], message: AssistantMessage, after: AgentState) -> None:
+    stored = after.context[-1]
+    assert message == stored, f"L4: streamed {message!r}\nbut stored {stored!r}"
+    for event in events:
+        if isinstance(event, AgentResultEvent) and not event.source:
+            assert message == event.result, f"L4: streamed {message!r}\nbut the result is {event.result!r}"

@@ -1,0 +1,123 @@
+"""How the loop's state moves, event by event."""
+
+import pytest
+from attrs import evolve
+
+from agentscope_rx import event as ev
+from agentscope_rx.agent._loop_state import Act, Decision, LoopState, Pause, Reason, Step, Summarize
+from agentscope_rx.agent._transition import apply, enter, open_calls, resume
+from agentscope_rx.message import (
+    AssistantMessage,
+    GenerateReason,
+    TextBlock,
+    ToolCallState,
+    ToolResultBlock,
+    ToolResultState,
+    ToolUseBlock,
+)
+
+
+def state(**changes: object) -> LoopState:
+    return LoopState(max_iters=3, **changes)  # type: ignore[arg-type]
+
+
+def call(id: str, state: ToolCallState = ToolCallState.PENDING) -> ToolUseBlock:
+    return ToolUseBlock(id, "tool", state=state)
+
+
+@pytest.mark.parametrize(
+    ("before", "event", "after"),
+    [
+        (state(), ev.ToolCallStartEvent("r", "a", "tool"), state(calls=("a",))),
+        (state(calls=("a",)), ev.ToolCallStartEvent("r", "a", "tool"), state(calls=("a",))),
+        (state(calls=("a",)), ev.ToolCallStartEvent("r", "b", "tool"), state(calls=("a", "b"))),
+        (state(), ev.ToolCallStartEvent("r", "a", "tool", source="main/sub"), state()),
+        (state(calls=("a",)), ev.ModelCallStartEvent("r"), state(superseded=("a",))),
+        (state(calls=("a", "b")), ev.ToolResultEndEvent("r", "a", "tool"), state(calls=("b",))),
+        (
+            state(superseded=("a",)),
+            ev.ToolResultEndEvent("r", "a", "tool", ToolResultState.ERROR),
+            state(),
+        ),
+        (
+            state(calls=("a",)),
+            ev.ToolResultEndEvent("r", "a", "tool", ToolResultState.RUNNING),
+            state(calls=("a",), waiting=frozenset("a")),
+        ),
+        (
+            state(calls=("a",)),
+            ev.RequireUserConfirmEvent("r", [call("a")]),
+            state(calls=("a",), waiting=frozenset("a")),
+        ),
+        (
+            state(calls=("a",)),
+            ev.RequireExternalExecutionEvent("r", [call("a")]),
+            state(calls=("a",), waiting=frozenset("a")),
+        ),
+        (
+            state(calls=("a",), waiting=frozenset("a")),
+            ev.UserConfirmResultEvent("r", [ev.ConfirmResult(True, call("a")), ev.ConfirmResult(True, None)]),
+            state(calls=("a",)),
+        ),
+        (
+            state(calls=("a",), waiting=frozenset("a")),
+            ev.ExternalExecutionResultEvent("r", [ToolResultBlock("a", "tool")]),
+            state(),
+        ),
+        (
+            state(),
+            ev.RequestStopEvent("enough", GenerateReason.REASONING_STOP_REQUESTED),
+            state(stop=GenerateReason.REASONING_STOP_REQUESTED),
+        ),
+        (state(), ev.RequestStopEvent("enough", source="main/sub"), state()),
+        (state(calls=("a",)), ev.TextBlockDeltaEvent("r", "text-1", "x"), state(calls=("a",))),
+    ],
+)
+def test_apply_moves_the_state(before: LoopState, event: ev.AgentEvent, after: LoopState) -> None:
+    assert after == apply(before, event)
+
+
+def test_an_event_without_meaning_for_the_loop_gives_the_same_state() -> None:
+    before = state(calls=("a",))
+
+    assert apply(before, ev.TextBlockDeltaEvent("r", "text-1", "x")) is before
+
+
+@pytest.mark.parametrize(
+    ("before", "decision", "after"),
+    [
+        (state(), Reason(), state(last=Step.REASONED, iteration=1)),
+        (
+            state(superseded=("a",), last=Step.ACTED, iteration=1),
+            Reason(),
+            state(last=Step.REASONED, iteration=2),
+        ),
+        (state(calls=("a",)), Act(("a",)), state(calls=("a",), last=Step.ACTED)),
+        (
+            state(last=Step.REASONED, superseded=("a",)),
+            Act(close=(("a", "why"),)),
+            state(last=Step.REASONED, superseded=("a",)),
+        ),
+        (state(), Summarize(), state(last=Step.SUMMARIZED)),
+        (state(), Pause(GenerateReason.TOOL_SUSPENDED), state()),
+    ],
+)
+def test_enter_begins_a_phase(before: LoopState, decision: Decision, after: LoopState) -> None:
+    assert after == enter(before, decision)
+
+
+def test_open_calls_are_those_that_are_not_finished() -> None:
+    done = call("a", ToolCallState.FINISHED)
+    message = AssistantMessage([TextBlock("x"), done, call("b"), call("c", ToolCallState.ASKING)])
+
+    assert tuple(block.id for block in open_calls(message)) == ("b", "c")
+
+
+def test_a_resumed_reply_goes_on_where_it_stood() -> None:
+    message = AssistantMessage(
+        [call("a", ToolCallState.ASKING), call("b"), call("c", ToolCallState.SUBMITTED)]
+    )
+
+    expected = state(iteration=2, calls=("a", "b", "c"), waiting=frozenset({"a", "c"}))
+    assert expected == resume(message, 3, 2)
+    assert evolve(expected, iteration=0) == resume(message, 3, 0)
