@@ -177,7 +177,8 @@ def to_async_iterable(source: Observable[T], *, max_buffer: int = 256) -> EventR
 
     1. The source is subscribed when the block is entered or the first item is asked for.
     2. When `max_buffer` items wait for a slow reader, the call's sources that await (models, tools,
-       `from_async_iterable`) are held back until half of them have been read.
+       `from_async_iterable`) are held back until half of them have been read. Time goes on meanwhile,
+       also for an `ops.timeout` inside the call.
     3. What cannot be held back is kept, and neighbouring deltas of one block are merged: nothing is
        lost, and the message stays the same.
     4. Leaving the block disposes the source and waits (5 seconds at most) until it has cleaned up.

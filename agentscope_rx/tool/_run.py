@@ -6,12 +6,12 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
-from contextlib import aclosing, closing, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
+from contextlib import closing, suppress
 from contextvars import copy_context
 from functools import partial
 from threading import Semaphore, Thread, get_ident
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, cast, final
 
 from attrs import frozen
 from reactivex import Observable
@@ -20,7 +20,7 @@ from agentscope_rx._json import loads_object
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolArgumentsError, ToolError, ToolNotFoundError
 from agentscope_rx.event import AgentEvent, ToolResultTextDeltaEvent
-from agentscope_rx.interop import from_async_iterable
+from agentscope_rx.interop import from_async_iterable, to_async_iterable
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.tool._arguments import bind
 from agentscope_rx.tool._emitter import Cancelled, Emitted, ToolEmitter
@@ -80,17 +80,20 @@ async def _events(
     yield write.start()
     try:
         tool, arguments = _prepared(call, toolkit, ctx, channel)
-    except ToolError as error:
-        for event in write.error(str(error)):
+    except Exception as error:  # a user's class may raise anything when it is made of arguments
+        refused = isinstance(error, ToolError)
+        for event in write.error(str(error)) if refused else _ending(_Raised(error), write):
             yield event
         return
     run = _Run(tool, arguments, channel)
     in_line = False
     try:
-        while not isinstance(piece := await channel.next(), _Outcome):
-            if isinstance(piece, _Pending):
-                run.follow(piece.value)
-                continue
+        while True:
+            piece = await channel.next()
+            if isinstance(piece, _Outcome):
+                if run.follows(piece):
+                    continue
+                break
             for event in write.deltas(piece):
                 yield event
                 in_line = isinstance(event, ToolResultTextDeltaEvent) and not event.delta.endswith("\n")
@@ -130,7 +133,7 @@ def _prepared(
         ) from error
 
 
-def _ending(outcome: _Outcome, write: ResultWriter, *, below: bool) -> Iterator[AgentEvent]:
+def _ending(outcome: _Outcome, write: ResultWriter, *, below: bool = False) -> Iterator[AgentEvent]:
     match outcome:
         case _Returned(value):
             try:
@@ -166,16 +169,8 @@ class _TimedOut:
     seconds: float
 
 
-@final
-@frozen
-class _Pending:
-    """What a sync function has returned that must be awaited."""
-
-    value: Awaitable[Any]
-
-
 _Outcome: TypeAlias = _Returned | _Raised | _TimedOut
-_Piece: TypeAlias = Emitted | _Pending | _Outcome
+_Piece: TypeAlias = Emitted | _Outcome
 
 
 class _Channel:
@@ -260,9 +255,9 @@ class _Run:
         self._task: asyncio.Task[None] | None = None
         function = partial(tool.function, **arguments)
         if inspect.isasyncgenfunction(function):
-            self.follow(_streamed(function, channel))
+            self._start(_streamed(function, channel))
         elif inspect.iscoroutinefunction(function):
-            self.follow(_called(function))
+            self._start(_called(function))
         else:
             work = partial(copy_context().run, _work_in_thread, function, channel)
             Thread(target=work, name=f"tool {tool.name}", daemon=True).start()
@@ -271,9 +266,23 @@ class _Run:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(tool.timeout, self._expire, tool.timeout)
 
-    def follow(self, work: Awaitable[Any]) -> None:
-        """Go on with what must be awaited."""
+    def follows(self, outcome: _Outcome) -> bool:
+        """Go on with what was returned, if that is something to wait for or to stream."""
+        value = outcome.value if isinstance(outcome, _Returned) else None
+        if isinstance(value, Observable):
+            self._start(_streamed(partial(to_async_iterable, cast("Observable[Any]", value)), self._channel))
+        elif isinstance(value, AsyncIterator):
+            self._start(_streamed(lambda: cast("AsyncIterator[Any]", value), self._channel))
+        elif inspect.isawaitable(value):
+            self._start(value)
+        else:
+            return False
+        return True
+
+    def _start(self, work: Awaitable[Any]) -> None:
         self._task = asyncio.create_task(_work_on_loop(work, self._channel))
+        if self._channel.cancelled:
+            self._task.cancel()
 
     async def stop(self) -> None:
         """End the tool, if it has not ended, and give it time to clean up."""
@@ -317,10 +326,14 @@ async def _called(function: Callable[[], Awaitable[Any]]) -> Any:
     return await function()
 
 
-async def _streamed(function: Callable[[], AsyncGenerator[Any, None]], channel: _Channel) -> None:
-    async with aclosing(function()) as items:
+async def _streamed(function: Callable[[], AsyncIterator[Any]], channel: _Channel) -> None:
+    items = function()
+    try:
         async for item in items:
             await channel.send(as_item(item))
+    finally:
+        if aclose := getattr(items, "aclose", None):
+            await aclose()
 
 
 def _work_in_thread(function: Callable[[], Any], channel: _Channel) -> None:
@@ -331,7 +344,7 @@ def _work_in_thread(function: Callable[[], Any], channel: _Channel) -> None:
                 for item in value:
                     channel.send(as_item(item))
             value = None
-        outcome: _Outcome | _Pending = _Pending(value) if inspect.isawaitable(value) else _Returned(value)
+        outcome: _Outcome = _Returned(value)
     except Cancelled:
         return
     except BaseException as error:

@@ -40,6 +40,7 @@ def _a_timeout(owner: Tool[..., Any], _: object, timeout: float | None) -> None:
 
 
 @final
+@final
 @frozen(slots=False)
 class Tool(Generic[P, R]):
     """A tool, as `@tool` makes it; it is called as the function that it was made of.
@@ -119,7 +120,7 @@ def tool(
        `Annotated[str, "the city"]`. Parameters of type `RuntimeContext` and `ToolEmitter` are filled in
        by the call, unseen by the model.
     2. It may be a function, which then runs in a thread of its own; an async function; or a generator of
-       either kind, of which each item is streamed.
+       either kind, or a function that returns an Observable, of which each item is streamed.
     3. A string that it returns is the result as it is, None is none, content blocks and a
        `ToolResultBlock` are taken as they are, and anything else becomes JSON text.
     4. `timeout` is in seconds.

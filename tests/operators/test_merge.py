@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from agentscope_rx.event import (
@@ -86,10 +87,9 @@ def test_what_belongs_to_different_blocks_stays_apart(earlier: object, later: ob
     assert merge(earlier, later) is None
 
 
-def test_a_copy_of_the_same_event_adds_nothing() -> None:
-    event = text("once", id="1")
-
-    assert merge(event, text("once", id="1")) is event
+@pytest.mark.parametrize("event", [text("once", id="1"), DataBlockDeltaEvent("r", "b", "AAAA", id="1")])
+def test_a_copy_of_the_same_event_adds_nothing(event: AgentEvent) -> None:
+    assert merge(event, attrs.evolve(event)) is event
 
 
 def test_events_without_an_id_are_never_copies() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import subprocess
 import sys
 import textwrap
@@ -12,7 +13,8 @@ from functools import wraps
 from typing import Any
 
 import pytest
-from reactivex import operators as ops
+import reactivex as rx
+from reactivex import Observable, operators as ops
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import AgentScopeError
@@ -139,6 +141,63 @@ def test_an_async_function_behind_a_plain_wrapper_is_awaited() -> None:
     assert text(run(wrapper, a=1, b=2)) == "3"
 
 
+def numbers_behind_a_plain_function(n: int) -> AsyncIterator[int]:
+    return numbers(n)
+
+
+def numbers_as_a_stream(n: int) -> Observable[int]:
+    return rx.from_iterable(range(n)).pipe(ops.delay(0.001))
+
+
+async def numbers_as_a_stream_later(n: int) -> Observable[int]:
+    return numbers_as_a_stream(n)
+
+
+@pytest.mark.parametrize(
+    "function", [numbers_behind_a_plain_function, numbers_as_a_stream, numbers_as_a_stream_later]
+)
+def test_each_item_of_a_returned_stream_is_streamed(function: Callable[..., Any]) -> None:
+    events = run(function, n=3)
+
+    assert [e.delta for e in events if isinstance(e, ToolResultTextDeltaEvent)] == ["0\n", "1\n", "2\n"]
+
+
+@pytest.mark.asyncio
+async def test_disposing_disposes_a_returned_stream() -> None:
+    disposed: list[int] = []
+
+    def forever() -> Observable[int]:
+        return rx.concat(rx.of(1), rx.never()).pipe(ops.finally_action(lambda: disposed.append(1)))
+
+    async with to_async_iterable(run_tool(call("forever"), Toolkit(forever), reply_id="r")) as events:
+        await anext(events)
+        await anext(events)
+
+    assert disposed == [1]
+
+
+def test_a_returned_stream_that_fails_is_a_result() -> None:
+    def fails() -> Observable[str]:
+        return rx.concat(rx.of("half"), rx.throw(ValueError("no more")))
+
+    assert text(run(fails)) == "half\nError: Tool execution failed: ValueError: no more"
+
+
+def test_what_is_returned_after_the_time_is_not_awaited() -> None:
+    began: list[int] = []
+
+    async def rest() -> None:
+        began.append(1)
+        await asyncio.sleep(60)
+
+    @tool(timeout=0.05)
+    def wrapper(out: ToolEmitter) -> Any:
+        return rest()
+
+    assert text(run(wrapper)) == "Error: Tool execution failed: it took longer than 0.05 s"
+    assert began == [1]
+
+
 def test_methods_run_on_their_object() -> None:
     class Counter:
         count = 0
@@ -230,6 +289,33 @@ def test_invalid_arguments_are_a_result_with_the_path_and_the_tool_does_not_run(
         "Correct the arguments and call it again."
     )
     assert (state(events), ran) == (ToolResultState.ERROR, [])
+
+
+@dataclasses.dataclass
+class Guarded:
+    amount: int
+
+    def __post_init__(self) -> None:
+        if self.amount < 0:
+            raise ValueError("amount is below 0")
+        if self.amount > 9:
+            raise KeyError(self.amount)
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        (-1, "Error: Parameter validation failed for tool 'act': $.it: amount is below 0. Correct"),
+        (10, "Error: Tool execution failed: KeyError: 10"),
+    ],
+)
+def test_what_a_class_of_an_argument_raises_is_a_result(amount: int, words: str) -> None:
+    def act(it: Guarded) -> None: ...
+
+    events = run(act, it={"amount": amount})
+
+    assert text(events).startswith(words)
+    assert state(events) is ToolResultState.ERROR
 
 
 @pytest.mark.parametrize(
@@ -651,6 +737,32 @@ def test_a_tool_that_runs_on_does_not_hold_up_the_exit() -> None:
 
     assert (done.stdout, done.stderr, done.returncode) == ("ToolResultStartEvent\n", "", 0)
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.asyncio
+async def test_an_async_tool_that_ignores_its_cancellation_is_abandoned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agentscope_rx.tool._run._GRACE", 0.01)
+    release = asyncio.Event()
+    ended: list[int] = []
+
+    @tool(timeout=0.01)
+    async def stubborn() -> None:
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+        ended.append(1)
+
+    events = await _all(run_tool(call("stubborn"), Toolkit(stubborn), reply_id="r"))
+
+    assert state(events) is ToolResultState.ERROR
+    assert ended == []
+    release.set()
+    await settle()
+    assert ended == [1]
 
 
 @pytest.mark.asyncio

@@ -80,6 +80,7 @@ def test_a_larger_toolkit_leaves_the_smaller_as_it_was() -> None:
     large = small.with_tools(plain)
 
     assert (small.names, large.names) == (("add",), ("add", "plain"))
+    assert repr(large) == "Toolkit(add, plain)"
 
 
 def test_no_tools_are_a_toolkit_too() -> None:
