@@ -153,13 +153,13 @@ class Arguments:
         self._tail: list[str] = []
 
     @property
-    def waiting(self) -> bool:
-        """Whether more has to come before the text is an object."""
-        return not self.broken and not self._object.closed
+    def whole(self) -> bool:
+        """Whether the text is an object already."""
+        return self._object.closed and not self.broken
 
     def feed(self, fragment: str) -> str:
         """Take the next characters; return those that may go out now."""
-        self.begun = self.begun or not (not fragment or fragment.isspace())
+        self.begun = self.begun or bool(fragment.strip())
         if self.broken:
             return fragment
         if self._object.closed:

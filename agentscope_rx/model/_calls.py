@@ -119,14 +119,18 @@ class Calls:
             return None if _begins_another(last, chunk, new_id=True) else last
         if chunk_id and chunk.index is not None:
             return None
-        return self._waiting()
+        return self._waiting(begins=_begins_object(chunk))
 
-    def _waiting(self) -> Call | None:
-        """Return the call last spoken of that waits for arguments, else the last one."""
-        recent = reversed(self._recent)
-        return next(
-            (call for call in recent if call.arguments.waiting), self._recent[-1] if self.all else None
-        )
+    def _waiting(self, *, begins: bool) -> Call | None:
+        """Return the call last spoken of that waits for such a fragment, else the last one."""
+        for call in reversed(self._recent):
+            if not call.arguments.whole and (call.arguments.begun or begins):
+                return call
+        return self._recent[-1] if self._recent else None
+
+
+def _begins_object(chunk: ToolCallChunk) -> bool:
+    return chunk.arguments.lstrip().startswith("{")
 
 
 def _begins_another(call: Call, chunk: ToolCallChunk, *, new_id: bool) -> bool:
@@ -135,7 +139,7 @@ def _begins_another(call: Call, chunk: ToolCallChunk, *, new_id: bool) -> bool:
         return False
     if chunk.name != call.name:
         return True
-    if not call.arguments.waiting:
-        return new_id or chunk.arguments.lstrip().startswith("{")
+    if call.arguments.whole or call.arguments.broken:
+        return new_id or _begins_object(chunk)
     # Two heads without arguments, one after the other, are two calls.
     return new_id and not call.arguments.begun and not chunk.arguments

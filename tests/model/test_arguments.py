@@ -114,15 +114,16 @@ def test_only_what_may_be_a_placeholder_is_held_back() -> None:
 
 def test_it_tells_whether_the_object_is_whole() -> None:
     arguments = Arguments()
-    assert arguments.waiting
-    assert not arguments.begun
+    assert (arguments.begun, arguments.whole) == (False, False)
+
+    arguments.feed(" ")
+    assert (arguments.begun, arguments.whole) == (False, False)
 
     arguments.feed('{"a"')
-    assert arguments.waiting
-    assert arguments.begun
+    assert (arguments.begun, arguments.whole) == (True, False)
 
     arguments.feed(":1}")
-    assert not arguments.waiting
+    assert (arguments.begun, arguments.whole) == (True, True)
 
 
 def test_large_arguments_take_linear_time() -> None:

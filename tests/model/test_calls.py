@@ -160,6 +160,16 @@ def collect(*chunks: ToolCallChunk) -> list[tuple[str, str, str]]:
             id="the name comes later",
         ),
         pytest.param(
+            [call("", "a", "f", 0), call('{"x":1}', "b", "g", 1), call('""')],
+            [("a", "f", ""), ("b", "g", '{"x":1}')],
+            id="a stray value without identity is nobody's arguments",
+        ),
+        pytest.param(
+            [call("", "a", "f", 0), call('{"x": @', "b", "g", 1), call("@}")],
+            [("a", "f", ""), ("b", "g", '{"x": @@}')],
+            id="malformed arguments go on without identity",
+        ),
+        pytest.param(
             [call('{"x":1}', "a", "f", 0), call('""')],
             [("a", "f", '{"x":1}')],
             id="a stray value without identity",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -35,8 +36,53 @@ def test_recorded_streams_mean_what_they_say_wherever_they_are_cut(
     check(case, decode, chunks_of(case, size))
 
 
-def text(content: Any) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": None}]}
+def event(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return f"data: {json.dumps({'choices': [choice], **more})}\n\n".encode()
+
+
+def fragment(arguments: str, id: str | None = None, name: str | None = None) -> bytes:
+    call = {"index": 0, "id": id, "function": {"name": name, "arguments": arguments}}
+    return event({"tool_calls": [call]})
+
+
+ESCAPES = '{"t":"\\u00e9\\ud83d\\ude00\\\\\\""}'
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [
+        pytest.param(
+            b"\xef\xbb\xbf: hi\r\nretry: 3000\r\nid: 1\r\nevent: message\r\ndata:"
+            + event({"content": "a"}, "stop").removeprefix(b"data: ").replace(b"\n", b"\r\n"),
+            {"text": "a", "finish_reason": "stop"},
+            id="everything that frames may have",
+        ),
+        pytest.param(
+            event({"content": "a"}, usage={"prompt_tokens": 3, "completion_tokens": 1})
+            + event({"content": "b"}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 2}),
+            {"text": "ab", "usage": {"input_tokens": 3, "output_tokens": 2}},
+            id="usage counts on",
+        ),
+        pytest.param(event({"content": "a"}) + b"data:[DONE]\n\n", {"text": "a"}, id="done is a finish"),
+        pytest.param(
+            fragment("", "c", "f") + b"".join(map(fragment, ESCAPES)) + event({}, "stop"),
+            {"tool_calls": [{"id": "c", "name": "f", "input": {"t": 'é😀\\"'}}], "finish_reason": "stop"},
+            id="cuts inside escapes, and a finish that does not speak of the call",
+        ),
+        pytest.param(
+            event({"content": "a"}, "length"),
+            {"text": "a", "finish_reason": "length"},
+            id="the limit was reached",
+        ),
+    ],
+)
+def test_further_habits_mean_what_they_say(stream: bytes, expected: dict[str, Any], size: int) -> None:
+    nothing = {"text": "", "thinking": "", "tool_calls": [], "usage": None, "error": None}
+    chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
+
+    check({"expected": nothing | expected}, decode, chunks)
 
 
 @pytest.mark.parametrize(
