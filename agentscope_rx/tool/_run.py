@@ -255,9 +255,9 @@ class _Run:
         self._task: asyncio.Task[None] | None = None
         function = partial(tool.function, **arguments)
         if inspect.isasyncgenfunction(function):
-            self._start(_streamed(function, channel))
+            self._start(partial(_streamed, function, channel))
         elif inspect.iscoroutinefunction(function):
-            self._start(_called(function))
+            self._start(function)
         else:
             work = partial(copy_context().run, _work_in_thread, function, channel)
             Thread(target=work, name=f"tool {tool.name}", daemon=True).start()
@@ -268,21 +268,18 @@ class _Run:
 
     def follows(self, outcome: _Outcome) -> bool:
         """Go on with what was returned, if that is something to wait for or to stream."""
-        value = outcome.value if isinstance(outcome, _Returned) else None
-        if isinstance(value, Observable):
-            self._start(_streamed(partial(to_async_iterable, cast("Observable[Any]", value)), self._channel))
-        elif isinstance(value, AsyncIterator):
-            self._start(_streamed(lambda: cast("AsyncIterator[Any]", value), self._channel))
-        elif inspect.isawaitable(value):
-            self._start(value)
-        else:
+        value: Any = outcome.value if isinstance(outcome, _Returned) else None
+        begin = _continuation(value, self._channel)
+        if begin is None:
             return False
+        if not self._channel.cancelled:
+            self._start(begin)
+        elif inspect.iscoroutine(value):
+            value.close()  # the time was over before a slow reader came here: that is the next piece
         return True
 
-    def _start(self, work: Awaitable[Any]) -> None:
-        self._task = asyncio.create_task(_work_on_loop(work, self._channel))
-        if self._channel.cancelled:
-            self._task.cancel()
+    def _start(self, begin: Callable[[], Awaitable[Any]]) -> None:
+        self._task = asyncio.create_task(_work_on_loop(begin, self._channel))
 
     async def stop(self) -> None:
         """End the tool, if it has not ended, and give it time to clean up."""
@@ -312,9 +309,9 @@ class _Run:
                 self._task.cancel()
 
 
-async def _work_on_loop(work: Awaitable[Any], channel: _Channel) -> None:
+async def _work_on_loop(begin: Callable[[], Awaitable[Any]], channel: _Channel) -> None:
     try:
-        outcome: _Outcome = _Returned(await work)
+        outcome: _Outcome = _Returned(await begin())
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and channel.cancelled:
             raise
@@ -322,8 +319,14 @@ async def _work_on_loop(work: Awaitable[Any], channel: _Channel) -> None:
     channel.put(outcome)
 
 
-async def _called(function: Callable[[], Awaitable[Any]]) -> Any:
-    return await function()
+def _continuation(value: Any, channel: _Channel) -> Callable[[], Awaitable[Any]] | None:
+    if isinstance(value, Observable):
+        stream = cast("Observable[Any]", value)
+        return partial(_streamed, partial(to_async_iterable, stream), channel)
+    if isinstance(value, AsyncIterator):
+        items = cast("AsyncIterator[Any]", value)
+        return partial(_streamed, lambda: items, channel)
+    return (lambda: value) if inspect.isawaitable(value) else None
 
 
 async def _streamed(function: Callable[[], AsyncIterator[Any]], channel: _Channel) -> None:

@@ -155,6 +155,22 @@ class TestFromAsyncIterable:
         assert log == ["cancelled", "closed"]
 
     @pytest.mark.asyncio
+    async def test_a_source_that_swallows_its_cancellation_delivers_nothing_more(self) -> None:
+        seen: list[str] = []
+
+        async def stubborn() -> AsyncIterator[str]:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                yield "one more"
+
+        subscription = from_async_iterable(stubborn).subscribe(seen.append)
+        await settle()
+        subscription.dispose()
+        await settle()
+        assert (seen, others()) == ([], 0)
+
+    @pytest.mark.asyncio
     async def test_what_the_clean_up_raises_is_the_error(self) -> None:
         async def fails_to_close() -> AsyncIterator[int]:
             try:
@@ -479,6 +495,15 @@ class TestToAsyncIterable:
             thread.start()
             assert [i async for i in reader] == list(range(1000))
             thread.join()
+
+    @pytest.mark.asyncio
+    async def test_an_item_of_another_thread_that_comes_too_late_is_dropped(self) -> None:
+        items: Subject[int] = Subject()
+        async with to_async_iterable(items) as reader:
+            thread = threading.Thread(target=items.on_next, args=(1,))
+            thread.start()
+            thread.join()
+        assert [i async for i in reader] == []
 
     @pytest.mark.asyncio
     async def test_a_slow_reader_holds_the_source_back(self) -> None:

@@ -34,6 +34,20 @@ async def test_drained_waits_for_all_tasks_but_its_own() -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_call_is_idle_when_only_the_asking_task_runs() -> None:
+    scheduler = CallScheduler(asyncio.get_running_loop())
+
+    async def ask() -> bool:
+        return scheduler.is_idle
+
+    assert scheduler.is_idle
+    assert await scheduler.create_task(ask())
+    other = scheduler.create_task(asyncio.sleep(0))
+    assert not scheduler.is_idle
+    await other
+
+
+@pytest.mark.asyncio
 async def test_drained_cancels_what_is_left_when_the_grace_is_over() -> None:
     scheduler = CallScheduler(asyncio.get_running_loop())
     task = scheduler.create_task(asyncio.sleep(60))

@@ -136,8 +136,9 @@ def test_without_a_loop_it_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ZeroDivisionError]
 
 
-def test_what_comes_at_once_after_a_raise_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    seen: list[int] = []
+@pytest.mark.parametrize("error", [None, KeyError()])
+def test_what_comes_at_once_after_a_raise_is_dropped(error: Exception | None) -> None:
+    seen: list[object] = []
 
     def on_next(item: int) -> None:
         seen.append(item)
@@ -146,9 +147,9 @@ def test_what_comes_at_once_after_a_raise_is_dropped(caplog: pytest.LogCaptureFi
     def burst(observer: Any, scheduler: object = None) -> None:
         for item in range(3):
             observer.on_next(item)
-        observer.on_completed()
+        observer.on_completed() if error is None else observer.on_error(error)
 
-    shield(rx.create(burst)).subscribe(on_next)
+    shield(rx.create(burst)).subscribe(on_next, seen.append, lambda: seen.append("completed"))
 
     assert seen == [0]
 

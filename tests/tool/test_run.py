@@ -183,19 +183,28 @@ def test_a_returned_stream_that_fails_is_a_result() -> None:
     assert text(run(fails)) == "half\nError: Tool execution failed: ValueError: no more"
 
 
-def test_what_is_returned_after_the_time_is_not_awaited() -> None:
+@pytest.mark.parametrize("kind", ["coroutine", "stream"])
+@pytest.mark.asyncio
+async def test_what_a_slow_reader_finds_returned_after_the_time_is_not_awaited(kind: str) -> None:
     began: list[int] = []
 
     async def rest() -> None:
         began.append(1)
-        await asyncio.sleep(60)
 
-    @tool(timeout=0.05)
+    @tool(timeout=0.02)
     def wrapper(out: ToolEmitter) -> Any:
-        return rest()
+        for _ in range(5):
+            out.emit("x")
+        return rest() if kind == "coroutine" else rx.defer(lambda _: rx.of(began.append(1)))
 
-    assert text(run(wrapper)) == "Error: Tool execution failed: it took longer than 0.05 s"
-    assert began == [1]
+    stream = run_tool(call("wrapper"), Toolkit(wrapper), reply_id="r")
+    async with to_async_iterable(stream, max_buffer=1) as events:
+        await anext(events)
+        await asyncio.sleep(0.05)
+        rest_of_it = [e async for e in events]
+
+    assert text(rest_of_it) == "xxxxx\nError: Tool execution failed: it took longer than 0.02 s"
+    assert began == []
 
 
 def test_methods_run_on_their_object() -> None:
