@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -148,9 +147,11 @@ def test_disposing_from_another_thread_happens_on_the_loop() -> None:
 
 def test_disposing_before_the_loop_had_its_turn_subscribes_nothing() -> None:
     subscribed: list[int] = []
-    first = on_loop(rx.of(1).pipe(ops.do_action(lambda _: time.sleep(0.05)))).subscribe()
+    release = threading.Event()
+    first = on_loop(rx.of(1).pipe(ops.do_action(lambda _: release.wait(5)))).subscribe()
     second = on_loop(rx.defer(lambda _: rx.of(subscribed.append(1)))).subscribe()
     second.dispose()
+    release.set()
 
     on_loop(rx.of(1)).run()
 

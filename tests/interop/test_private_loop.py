@@ -54,8 +54,9 @@ def test_run_works_in_a_plain_script() -> None:
 
 def test_a_live_subscription_is_disposed_and_cleaned_up_at_the_exit() -> None:
     printed, _ = run("""
-        call(10**6).subscribe(lambda i: i or print("first", flush=True))
-        time.sleep(0.1)
+        began = threading.Event()
+        call(10**6).subscribe(lambda i: i or (print("first", flush=True), began.set()))
+        began.wait(5)
     """)
     assert printed == "first\ncleaned up\n"
 
@@ -71,7 +72,7 @@ def test_clean_up_that_hangs_does_not_hold_up_the_exit() -> None:
         began = threading.Event()
         shield(on_loop(from_async_iterable(stubborn))).subscribe(lambda _: began.set())
         began.wait(5)
-        time.sleep(0.01)
+        time.sleep(0.05)
     """)
     assert seconds < 5
 

@@ -22,6 +22,11 @@ def listen(reports: list[dict[str, Any]]) -> None:
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reports.append(context))
 
 
+async def settle() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
 async def numbers(n: int, log: list[str]) -> AsyncIterator[int]:
     try:
         for i in range(n):
@@ -47,7 +52,7 @@ async def test_a_subscriber_that_raises_ends_its_own_subscription_and_is_reporte
         ops.finally_action(lambda: log.append("released"))
     )
     shield(on_loop(source)).subscribe(on_next, seen.append, lambda: seen.append("completed"))
-    await asyncio.sleep(0.01)
+    await settle()
 
     assert seen == [0]
     assert sorted(log) == ["closed", "released"]
@@ -64,7 +69,7 @@ async def test_siblings_of_a_shared_call_go_on(reports: list[dict[str, Any]]) ->
 
     shared.pipe(shield).subscribe(lambda _: 1 / 0)
     shared.pipe(shield).subscribe(seen.append, None, lambda: seen.append("completed"))
-    await asyncio.sleep(0.01)
+    await settle()
 
     assert seen == [0, 1, 2, "completed"]
     assert [type(r["exception"]) for r in reports] == [ZeroDivisionError]
@@ -76,7 +81,7 @@ async def test_an_error_that_nobody_takes_is_reported_and_not_raised(reports: li
     boom = ValueError("boom")
 
     shield(on_loop(rx.throw(boom))).subscribe(print)
-    await asyncio.sleep(0.001)
+    await settle()
 
     assert [r["exception"] for r in reports] == [boom]
     assert "or has none" in reports[0]["message"]
@@ -92,7 +97,7 @@ async def test_what_is_raised_at_the_end_is_reported(where: str, reports: list[d
 
     source = rx.throw(KeyError()) if where == "on_error" else rx.empty()
     shield(on_loop(source)).subscribe(None, explode, explode)
-    await asyncio.sleep(0.001)
+    await settle()
 
     assert [str(r["exception"]) for r in reports] == ["late"]
     assert where in reports[0]["message"]
@@ -107,7 +112,7 @@ async def test_a_subscriber_that_is_cancelled_is_no_cancelled_source(reports: li
         raise asyncio.CancelledError
 
     shield(on_loop(from_async_iterable(lambda: numbers(3, log)))).subscribe(on_next)
-    await asyncio.sleep(0.01)
+    await settle()
 
     assert log == ["closed"]
     assert [type(r["exception"]) for r in reports] == [asyncio.CancelledError]
@@ -174,6 +179,6 @@ async def test_a_raise_below_one_subscription_loses_nothing_of_another(
         raise ValueError
 
     shield(on_loop(rx.of(1))).subscribe(on_next)
-    await asyncio.sleep(0.01)
+    await settle()
 
     assert seen == [0, 1, 2]
