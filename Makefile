@@ -12,7 +12,7 @@ NODE := $(if $(shell command -v npm),$(patsubst %/package.json,%/node_modules/.r
 .PHONY: demo test lint typecheck format bench check help
 
 demo: .venv/.package  ## A streamed conversation with a tool call, offline
-	@$(BIN)/python examples/01_hello.py
+	@$(BIN)/python examples/05_console.py
 
 test: .venv/.dev $(NODE)  ## Run the tests
 	$(BIN)/python -m pytest

@@ -31,7 +31,7 @@ LAYERS = (
 # An outside library, and the only parts or modules of ours that may import it.
 PLACES = {
     "aiohttp": {"model._http"},
-    "asyncio": {"interop", "tool._run", "model._http", "agent", "testing._laws"},
+    "asyncio": {"interop", "tool._run", "model._http", "agent", "testing._laws", "cli"},
     "attrs": set.union(*LAYERS),
     "cattrs": {"wire"},
     "click": {"cli"},

@@ -1,0 +1,116 @@
+"""`agentscope-rx chat`: talk to an agent, and see its text and its tools as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+import click
+
+from agentscope_rx import wire
+from agentscope_rx.agent import CallInput, ReActAgent
+from agentscope_rx.cli._console import Console
+from agentscope_rx.cli._offline import offline_model, weather
+from agentscope_rx.errors import AgentScopeError
+from agentscope_rx.event import AgentEvent
+from agentscope_rx.interop import to_async_iterable
+from agentscope_rx.model import ChatModel
+
+__all__ = ["chat"]
+
+_INTERRUPTED = 130
+"""The exit code of a program that Ctrl-C has ended: 128 and the number of the signal."""
+
+
+@click.command()
+@click.option("--once", metavar="TEXT", help="Say this, print the reply, and end.")
+@click.option("--model", "model_id", metavar="PROVIDER:NAME", help="A real model, as openai:gpt-4o.")
+@click.option("--base-url", metavar="URL", help="Where the model is served, if not at its provider.")
+@click.option("--events", is_flag=True, help="Print every event as one JSON line.")
+@click.option("--system", metavar="TEXT", default="You are a helpful assistant.", help="The system prompt.")
+def chat(once: str | None, model_id: str | None, base_url: str | None, events: bool, system: str) -> None:
+    """Talk to an agent that can tell the weather; without --model it is a script, and nothing leaves here.
+
+    Ctrl-C stops the reply, Ctrl-D ends the conversation.
+    """
+    model = _model(model_id, base_url)
+    agent = ReActAgent("assistant", system, model=model, toolkit=[weather])
+    with asyncio.Runner() as runner:
+
+        def say(input: CallInput) -> None:
+            runner.run(_stream(agent, input, _print_json if events else _printer()))
+
+        if once is None:
+            _converse(say)
+        else:
+            _answer(say, once)
+
+
+def _model(model_id: str | None, base_url: str | None) -> ChatModel:
+    if model_id is None:
+        if base_url is not None:
+            raise click.UsageError("--base-url is for a real model; give --model openai:NAME, too")
+        return offline_model(delay=0.03 if sys.stdout.isatty() else 0.0)
+    provider, _, name = model_id.partition(":")
+    if provider != "openai" or not name:
+        raise click.BadParameter(f"{model_id!r} is no model; give openai:NAME", param_hint="--model")
+    from agentscope_rx.model.openai import OpenAIChatModel
+
+    return OpenAIChatModel(name, base_url=base_url)
+
+
+def _answer(say: Callable[[CallInput], None], text: str) -> None:
+    try:
+        say(text)
+    except KeyboardInterrupt:
+        _say_stopped()
+        sys.exit(_INTERRUPTED)
+    except AgentScopeError as error:
+        raise click.ClickException(_told(error)) from error
+
+
+def _converse(say: Callable[[CallInput], None]) -> None:
+    prompt = "> " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            text = input(prompt).strip()
+        except (EOFError, KeyboardInterrupt):
+            click.echo(nl=bool(prompt))
+            return
+        if not text:
+            continue
+        try:
+            say(text)
+        except KeyboardInterrupt:
+            _say_stopped()
+        except AgentScopeError as error:
+            click.echo(f"Error: {_told(error)}", err=True)
+
+
+def _say_stopped() -> None:
+    click.echo("\n[stopped]", err=True)
+
+
+def _told(error: AgentScopeError) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+async def _stream(agent: ReActAgent, input: CallInput, show: Callable[[AgentEvent], None]) -> None:
+    async with to_async_iterable(agent.call(input)) as events:
+        async for event in events:
+            show(event)
+
+
+def _print_json(event: AgentEvent) -> None:
+    click.echo(wire.dumps_event(event))
+
+
+def _printer() -> Callable[[AgentEvent], None]:
+    console = Console()
+
+    def show(event: AgentEvent) -> None:
+        if text := console.show(event):
+            click.echo(text, nl=False)
+
+    return show

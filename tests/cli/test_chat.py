@@ -1,0 +1,151 @@
+"""`agentscope-rx chat`: streams, shows tools, prints events, stops on Ctrl-C, and says what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agentscope_rx import wire
+from agentscope_rx.cli import _chat, main
+from agentscope_rx.event import AgentEndEvent, AgentResultEvent, AgentStartEvent
+from agentscope_rx.testing import ScriptedModel, pause, tool_call
+
+COMMAND = [sys.executable, "-m", "agentscope_rx"]
+
+ROUND = (
+    "Let me look.\n"
+    '[weather {"city":"Porto"}]\n'
+    "[weather: rainy, 22 °C in Porto]\n"
+    "It is rainy, 22 °C in Porto.\n"
+)  # fmt: skip
+
+
+def chat(*options: str, input: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["chat", *options], input=input)
+
+
+def test_once_streams_the_text_and_shows_the_tool_round() -> None:
+    result = chat("--once", "How is the weather in Porto?")
+
+    assert (result.exit_code, result.output) == (0, ROUND)
+
+
+def test_events_are_json_lines_from_start_to_end() -> None:
+    result = chat("--once", "weather in Porto", "--events")
+    events = [wire.loads_event(line) for line in result.stdout.encode().split(b"\n") if line]
+
+    assert isinstance(events[0], AgentStartEvent)
+    assert isinstance(events[-1], AgentEndEvent)
+    assert len({event.id for event in events}) == len(events)
+
+
+def test_events_replayed_make_the_message_that_the_run_reported() -> None:
+    events = chat("--once", "weather in Porto", "--events").stdout
+    reported = next(
+        event.result
+        for event in map(wire.loads_event, events.encode().splitlines())
+        if isinstance(event, AgentResultEvent)
+    )
+    replayed = CliRunner().invoke(main, ["replay", "-"], input=events.encode()).stdout
+
+    assert reported is not None
+    assert json.loads(replayed) == json.loads(wire.dumps_msg(reported))
+
+
+def test_lines_of_a_pipe_are_turns_of_one_conversation() -> None:
+    result = chat(input="weather in Porto\n\nWho are you?\n")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith(ROUND + "I am a script")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--base-url", "http://127.0.0.1:1/v1"], "--base-url is for a real model; give --model openai:NAME"),
+        (["--model", "gpt-4o"], "'gpt-4o' is no model; give openai:NAME"),
+        (["--model", "openai:"], "'openai:' is no model; give openai:NAME"),
+        (["--model", "acme:x"], "'acme:x' is no model; give openai:NAME"),
+    ],
+)
+def test_a_wrong_option_is_named_with_the_remedy(options: list[str], complaint: str) -> None:
+    result = chat("--once", "hi", *options)
+
+    assert result.exit_code == 2
+    assert complaint in " ".join(result.stderr.split())
+
+
+def test_a_model_that_cannot_be_reached_is_an_error_and_the_events_end_well() -> None:
+    options = ["--once", "hi", "--model", "openai:gpt-4o", "--base-url", "http://127.0.0.1:1/v1"]
+    text, events = chat(*options), chat(*options, "--events")
+
+    assert (text.exit_code, text.stdout) == (1, "")
+    assert "ModelConnectionError" in text.stderr
+    last = wire.loads_event(events.stdout.encode().splitlines()[-1])
+    assert isinstance(last, AgentEndEvent)
+    assert last.error is not None
+    assert last.error.type == "ModelConnectionError"
+
+
+def test_after_an_error_the_conversation_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_chat, "_model", lambda *_: ScriptedModel("first"))
+    result = chat(input="one\ntwo\n")
+
+    assert (result.exit_code, result.stdout) == (0, "first\n")
+    assert "the script of model 'scripted' is over" in result.stderr
+
+
+def press_ctrl_c_soon() -> None:
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+def test_ctrl_c_stops_the_reply_and_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_chat, "_model", lambda *_: ScriptedModel(["Hello", pause(60), " world"]))
+    press_ctrl_c_soon()
+    result = chat("--once", "hi")
+
+    assert (result.exit_code, result.stdout) == (130, "Hello")
+
+
+def test_ctrl_c_in_a_conversation_stops_only_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_chat, "_model", lambda *_: ScriptedModel(["Hello", pause(60)], "Still here."))
+    press_ctrl_c_soon()
+    result = chat(input="one\ntwo\n")
+
+    assert (result.exit_code, result.stdout) == (0, "HelloStill here.\n")
+
+
+def test_a_reader_that_leaves_ends_it_quietly() -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "chat", "--once", "weather", "--events"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, stderr = process.communicate(timeout=30)
+
+    assert (process.returncode, stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["chat", "--help"], ["replay", "-h"]])
+def test_it_explains_itself(arguments: list[str]) -> None:
+    result = CliRunner().invoke(main, arguments)
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: ")
+
+
+def test_a_lone_surrogate_does_not_break_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = ScriptedModel(tool_call("weather", '{"city":"\\ud800"}'), "Hm.")
+    monkeypatch.setattr(_chat, "_model", lambda *_: model)
+    result = chat("--once", "hi")
+
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Hm.")
+    assert "\\ud800]" in result.stdout
