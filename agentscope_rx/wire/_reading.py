@@ -74,7 +74,7 @@ def parts_reader(
             elif part.blank is not None:
                 arguments[part.name] = part.blank()
             else:
-                raise WireError(f"missing; a {cls.__name__} needs it", f"${step(key)}")
+                raise WireError(f"missing; a {cls.__name__} needs it", f"${step(part.key)}")
         return arguments
 
     return read

@@ -147,7 +147,7 @@ _SHAPES: Final[dict[type, Shape]] = {
     ContentBlock: Shape(),
     HintBlock: Shape(nulls=True, absent=_names("id hint")),
     ImageBlock: Shape(also=_PIXELS),
-    TextBlock: Shape(absent=_names("metadata"), added=_names("metadata")),
+    TextBlock: Shape(added=_names("metadata")),
     ThinkingBlock: Shape(nulls=True),
     ToolResultBlock: _TOOL_BLOCK,
     ToolUseBlock: _TOOL_BLOCK,

@@ -40,25 +40,25 @@ class _Hooks(dict[type, Hook]):
     def __init__(self, java: bool) -> None:
         super().__init__()
         self.converter = Converter()
-        hooks: tuple[tuple[type[Any], Hook], ...] = (  # what is registered later is asked first
-            (object, _refuse),
-            (str, str.__str__),
-            (int, int),
-            (bool, lambda value: value),
-            (type(None), lambda value: value),
-            (float, _finite),
-            (bytes, lambda data: b64encode(data).decode("ascii")),
-            (Enum, lambda member: self[type(member.value)](member.value)),
-            (list, partial(_items, hooks=self)),
-            (tuple, partial(_items, hooks=self)),
-            (Mapping, partial(_members, hooks=self)),
-        )
-        for cls, hook in hooks:
-            self.converter.register_unstructure_hook_func(_subclass_of(cls), hook)
+        hooks: dict[type[Any], Hook] = {
+            str: str.__str__,
+            int: int,
+            bool: bool,
+            type(None): lambda none: none,
+            float: _finite,
+            bytes: lambda data: b64encode(data).decode("ascii"),
+            Enum: lambda member: self[type(member.value)](member.value),
+            list: partial(_items, hooks=self),
+            tuple: partial(_items, hooks=self),
+            Mapping: partial(_members, hooks=self),
+        }
+        for cls, hook in hooks.items():
+            self.converter.register_unstructure_hook(cls, hook)
 
         def value_hook(cls: type) -> Hook:
             return _value_hook(cls, java, self)
 
+        self.converter.register_unstructure_hook_func(lambda _: True, _refuse)
         self.converter.register_unstructure_hook_factory(lambda cls: shape_of(cls) is not None, value_hook)
 
     def __missing__(self, cls: type) -> Hook:
@@ -67,10 +67,6 @@ class _Hooks(dict[type, Hook]):
 
 
 _hooks = cache(_Hooks)
-
-
-def _subclass_of(base: type) -> Callable[[type], bool]:
-    return lambda cls: issubclass(cls, base)
 
 
 def _items(items: Iterable[Any], hooks: _Hooks) -> list[Any]:
