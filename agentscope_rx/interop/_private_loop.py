@@ -39,6 +39,10 @@ class _PrivateLoop:
                 self._thread.start()
             return self._loop
 
+    def owns(self, loop: asyncio.AbstractEventLoop | None) -> bool:
+        """Whether it is this loop: there an exit can reach nobody, since nobody waits for its thread."""
+        return loop is not None and loop is self._loop
+
     def close(self) -> None:
         """Dispose what is subscribed, cancel what is left, wait for it, but not long."""
         loop, thread = self._loop, self._thread

@@ -9,6 +9,7 @@ from typing import TypeVar
 from reactivex import Observable, abc
 from reactivex.disposable import SerialDisposable
 
+from agentscope_rx.interop._private_loop import private_loop
 from agentscope_rx.interop._scheduler import running_loop
 
 __all__ = ["report", "shield"]
@@ -24,7 +25,8 @@ def shield(source: Observable[T]) -> Observable[T]:
     1. Items, completion and errors pass.
     2. What the subscriber raises goes to the exception handler of the running loop; its subscription is
        disposed, so the source is released; it gets nothing more.
-    3. `SystemExit` and `KeyboardInterrupt` release the source, too, and go on.
+    3. `SystemExit` and `KeyboardInterrupt` release the source, too, and go on where a program of the
+       user's runs the loop.
 
     An operator: it protects the subscribers of a shared stream from each other, one `shield` each:
     `shared.pipe(shield).subscribe(…)`.
@@ -39,7 +41,8 @@ def shield(source: Observable[T]) -> Observable[T]:
 
         def failed(where: str, error: BaseException) -> None:
             subscription.dispose()
-            if not isinstance(error, (Exception, asyncio.CancelledError)):
+            leaves = not isinstance(error, (Exception, asyncio.CancelledError))
+            if leaves and not private_loop.owns(running_loop()):
                 raise error
             report(f"a subscriber raised in {where}: its subscription is disposed", error)
 

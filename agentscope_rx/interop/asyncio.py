@@ -15,6 +15,7 @@ from reactivex.disposable import Disposable
 
 from agentscope_rx.errors import AgentScopeError, ConfigurationError
 from agentscope_rx.interop._on_loop import on_loop
+from agentscope_rx.interop._private_loop import private_loop
 from agentscope_rx.interop._scheduler import CallScheduler
 from agentscope_rx.interop._shield import report, shield
 from agentscope_rx.operators import merge
@@ -139,7 +140,7 @@ def _pump(
                 observer.on_completed()
             else:
                 observer.on_error(error)
-        if fatal is not None:
+        if fatal is not None and not private_loop.owns(scheduler.loop):
             raise fatal
 
     def stop() -> None:

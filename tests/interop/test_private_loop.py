@@ -133,7 +133,6 @@ def test_a_source_that_exits_is_an_error_and_no_hang() -> None:
             print(error)
         print(call(2).run(), flush=True)
     """,
-        complains="SystemExit: 3",
     )
     assert printed.splitlines() == ["the source was ended by SystemExit", "cleaned up", "1"]
 
@@ -155,3 +154,26 @@ def test_two_loops_in_one_process_do_not_meet() -> None:
         asyncio.run(main())
     """)
     assert printed == "True agentscope-rx-loop\n"
+
+
+def test_in_a_loop_of_the_user_s_an_exit_of_a_source_ends_the_program() -> None:
+    printed, _ = run(
+        """
+        async def leave():
+            yield 1
+            sys.exit(3)
+        async def main():
+            try:
+                await call_of(leave)
+            except Exception as error:
+                print(error, flush=True)
+        def call_of(source):
+            return shield(on_loop(from_async_iterable(source)))
+        try:
+            asyncio.run(main())
+        except SystemExit as exit:
+            print("left with", exit.code)
+    """,
+        complains="SystemExit: 3",
+    )
+    assert "left with 3" in printed
