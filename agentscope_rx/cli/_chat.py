@@ -12,10 +12,10 @@ from agentscope_rx import wire
 from agentscope_rx.agent import CallInput, ReActAgent
 from agentscope_rx.cli._console import Console
 from agentscope_rx.cli._offline import offline_model, weather
-from agentscope_rx.errors import AgentScopeError
+from agentscope_rx.errors import AgentScopeError, ConfigurationError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.interop import to_async_iterable
-from agentscope_rx.model import ChatModel
+from agentscope_rx.model import ChatModel, resolve_model
 
 __all__ = ["chat"]
 
@@ -52,12 +52,10 @@ def _model(model_id: str | None, base_url: str | None) -> ChatModel:
         if base_url is not None:
             raise click.UsageError("--base-url is for a real model; give --model openai:NAME, too")
         return offline_model(delay=0.03 if sys.stdout.isatty() else 0.0)
-    provider, _, name = model_id.partition(":")
-    if provider != "openai" or not name:
-        raise click.BadParameter(f"{model_id!r} is no model; give openai:NAME", param_hint="--model")
-    from agentscope_rx.model.openai import OpenAIChatModel
-
-    return OpenAIChatModel(name, base_url=base_url)
+    try:
+        return resolve_model(model_id, base_url=base_url)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _answer(say: Callable[[CallInput], None], text: str) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentscope_rx.model._base import ChatModel as ChatModel
 from agentscope_rx.model._ids import ReplyIds as ReplyIds
+from agentscope_rx.model._resolve import resolve_model as resolve_model
 from agentscope_rx.model._response import (
     ChatResponse as ChatResponse,
     GenerateOptions as GenerateOptions,
@@ -25,6 +26,7 @@ __all__ = [
     "ResponsePart",
     "ToolCallChunk",
     "ToolSchema",
+    "resolve_model",
     "to_events",
 ]
 
