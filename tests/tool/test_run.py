@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -752,7 +753,8 @@ def test_a_tool_that_runs_on_does_not_hold_up_the_exit() -> None:
 async def test_an_async_tool_that_ignores_its_cancellation_is_abandoned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("agentscope_rx.tool._run._GRACE", 0.01)
+    # By its name: the top of the package has a `tool` of its own, the decorator.
+    monkeypatch.setattr(import_module("agentscope_rx.tool._run"), "_GRACE", 0.01)
     release = asyncio.Event()
     ended: list[int] = []
 
