@@ -100,6 +100,7 @@ def _encoder(cls: type, twin: type, encode: Callable[[Any], bytes]) -> Encode:
 
 
 _THAWED: Final[dict[str, Any]] = {
+    "__module__": __name__,
     "__slots__": (),
     "__init__": object.__init__,
     "__setattr__": object.__setattr__,

@@ -40,7 +40,7 @@ LEGACY = {
 
 def leaves(cls: type[AgentEvent] = AgentEvent) -> set[type[AgentEvent]]:
     gc.collect()  # attrs makes slotted classes anew; what it made them from is garbage, but still a subclass
-    subclasses = {sub for sub in cls.__subclasses__() if sub.__module__.startswith("agentscope_rx.")}
+    subclasses = {sub for sub in cls.__subclasses__() if sub.__module__.startswith("agentscope_rx.event.")}
     return {cls} if not subclasses else set.union(*(leaves(subclass) for subclass in subclasses))
 
 
