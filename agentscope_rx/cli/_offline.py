@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentscope_rx.message import TextBlock, ToolUseBlock
+from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.testing import ScriptedCall, ScriptedModel, tool_call
 from agentscope_rx.tool import tool
 
@@ -33,10 +33,7 @@ def offline_model(delay: float) -> ScriptedModel:
 
 def _answer(asked: ScriptedCall) -> str | tuple[str, ToolUseBlock]:
     if asked.results:
-        reports = (
-            block.text for result in asked.results for block in result.output if isinstance(block, TextBlock)
-        )
-        return f"It is {' '.join(reports)}."
+        return f"It is {' '.join(result.text_content for result in asked.results)}."
     if "weather" in asked.text.lower():
         place = _PLACE.search(asked.text)
         return "Let me look.", tool_call("weather", city=place[1].strip() if place else "Lisbon")

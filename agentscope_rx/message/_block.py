@@ -190,6 +190,11 @@ class ToolResultBlock(ContentBlock):
     state: ToolResultState = field(default=ToolResultState.RUNNING, validator=a(ToolResultState))
 
     @property
+    def text_content(self) -> str:
+        """All text of the output, joined by line ends, as of a message; empty when there is none."""
+        return "\n".join(block.text for block in self.output if isinstance(block, TextBlock))
+
+    @property
     def is_suspended(self) -> bool:
         """Whether the result waits for an outcome from outside."""
         return self.metadata.get(SUSPENDED) is True

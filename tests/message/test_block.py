@@ -120,6 +120,13 @@ def test_results_of_text_and_error_are_made_in_one_call() -> None:
     assert not bad.is_suspended
 
 
+def test_the_text_of_a_result_leaves_media_out() -> None:
+    image = DataBlock(URLSource("https://example.com/a.png", "image/png"))
+
+    assert ToolResultBlock("1", "look", (TextBlock("a"), image, TextBlock("b"))).text_content == "a\nb"
+    assert ToolResultBlock("1", "look", image).text_content == ""
+
+
 def test_a_suspended_result_waits_for_its_call() -> None:
     plain, reasoned = ToolResultBlock.suspended(CALL), ToolResultBlock.suspended(CALL, "ask Bob")
 
