@@ -15,6 +15,7 @@ from agentscope_rx.agent._loop_state import Act, Finish, Pause, Reason, Summariz
 from agentscope_rx.agent._reasoning import reasoning, summarizing
 from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._transition import enter
+from agentscope_rx.errors import AgentScopeError
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent, ErrorInfo
 from agentscope_rx.message import GenerateReason
 from agentscope_rx.middleware import AgentInput
@@ -46,6 +47,8 @@ def _attempt(run: Run, input: AgentInput) -> Observable[AgentEvent]:
     def failing(error: Exception, _: object) -> Observable[AgentEvent]:
         calls = run.open_calls()
         reasons = {call.id: f"not run: the call failed with {_text(error)}" for call in calls}
+        if isinstance(error, AgentScopeError) and error.partial is None:
+            error.partial = run.message()
         return rx.concat(closing(run, calls, reasons), rx.of(_end(run, error)), rx.throw(error))
 
     return iterate(lambda: _phases(run)).pipe(ops.catch(failing), ops.filter(run.record))
