@@ -12,7 +12,7 @@ from agentscope_rx import wire
 from agentscope_rx.agent import CallInput, ReActAgent
 from agentscope_rx.cli._console import Console
 from agentscope_rx.cli._offline import offline_model, weather
-from agentscope_rx.errors import AgentScopeError, ConfigurationError
+from agentscope_rx.errors import AgentScopeError, ConfigurationError, OpenCallsError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.interop import to_async_iterable
 from agentscope_rx.model import ChatModel, resolve_model
@@ -70,18 +70,23 @@ def _answer(say: Callable[[CallInput], None], text: str) -> None:
 
 def _converse(say: Callable[[CallInput], None]) -> None:
     prompt = "> " if sys.stdin.isatty() else ""
+    open_calls = False
     while True:
         try:
             text = input(prompt).strip()
         except (EOFError, KeyboardInterrupt):
             click.echo(nl=bool(prompt))
             return
-        if not text:
+        if not text and not open_calls:
             continue
         try:
-            say(text)
+            open_calls = False
+            say(text or None)
         except KeyboardInterrupt:
             _say_stopped()
+        except OpenCallsError as error:
+            open_calls = True
+            click.echo(f"Error: {_told(error)}. An empty line goes on with them", err=True)
         except AgentScopeError as error:
             click.echo(f"Error: {_told(error)}", err=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from agentscope_rx import wire
 from agentscope_rx.cli import _chat, main
 from agentscope_rx.event import AgentEndEvent, AgentResultEvent, AgentStartEvent
 from agentscope_rx.testing import ScriptedModel, pause, tool_call
+from agentscope_rx.tool import tool
 from tests.aimock import AIMock, calls, says
 
 COMMAND = [sys.executable, "-m", "agentscope_rx"]
@@ -129,6 +131,25 @@ def test_ctrl_c_in_a_conversation_stops_only_the_reply(monkeypatch: pytest.Monke
     assert (result.exit_code, result.stdout) == (0, "HelloStill here.\n")
 
 
+def test_calls_that_ctrl_c_left_open_go_on_with_an_empty_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    naps = iter([60.0, 0.0])
+
+    @tool
+    async def weather(city: str) -> str:
+        """Tell the weather in a city."""
+        await asyncio.sleep(next(naps))
+        return "sunny"
+
+    monkeypatch.setattr(_chat, "weather", weather)
+    press_ctrl_c_soon()
+    result = chat(input="weather\nweather\n\n")
+
+    assert result.exit_code == 0
+    assert "OpenCallsError" in result.stderr
+    assert "An empty line goes on with them" in result.stderr
+    assert result.stdout.endswith("[weather: sunny]\nIt is sunny.\n")
+
+
 def test_a_reader_that_leaves_ends_it_quietly() -> None:
     process = subprocess.Popen(
         [*COMMAND, "chat", "--once", "weather", "--events"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -168,7 +189,7 @@ def test_a_real_model_streams_text_a_tool_round_and_the_answer(aimock: AIMock) -
     assert result.output == (
         "Let me look.\n"
         '[weather {"city":"Oslo"}]\n'
-        "[weather: sunny, 25 °C in Oslo]\n"
+        "[weather: windy, 23 °C in Oslo]\n"
         "Take a scarf.\n"
     )  # fmt: skip
     assert result.exit_code == 0
