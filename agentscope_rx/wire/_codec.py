@@ -40,7 +40,7 @@ def loads_event(text: bytes | str, strict: bool = False, limits: Limits = DEFAUL
 
     Errors: `WireError` with the path of what is wrong; under `strict=True` also for an unknown type.
     """
-    if len(text) <= limits.short or not limits.may_be_too_deep(text):
+    if len(text) <= limits.short or limits.lets_through(text):
         try:
             return _lane().twin(text).event()
         except REFUSALS:
@@ -80,12 +80,12 @@ def loads(cls: type[T], text: bytes | str, limits: Limits = DEFAULT) -> T:
 
     Errors: `WireError` with the path of what is wrong.
     """
-    limits.check_size(text)
+    shallow = limits.lets_through(text)
     try:
         value = _json.loads(text)
     except _json.JSONError as error:
         raise WireError(error.problem, error.path) from None
-    if limits.may_be_too_deep(text):
+    if not shallow:
         limits.check_nesting(value)
     return from_dict(cls, value)
 

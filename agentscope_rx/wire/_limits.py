@@ -37,28 +37,23 @@ class Limits:
     size: int | None = field(default=16 * 1024 * 1024, validator=_at_least_one)
     short: float = field(default=Factory(_short, takes_self=True), init=False, repr=False, eq=False)
 
-    def check_size(self, text: bytes | str) -> None:
-        """Refuse a text that is too long."""
+    def lets_through(self, text: bytes | str) -> bool:
+        """Refuse a text that is too long; say whether it has too few brackets to be nested too deeply."""
         if self.size is not None and len(text) > self.size:
             raise WireError(f"the text is {len(text)} long; the limit is {self.size}")
-
-    def may_be_too_deep(self, text: bytes | str) -> bool:
-        """Say whether a text has enough brackets to be nested too deeply; cheap."""
-        if self.nesting is None or len(text) <= self.short:
-            return False
+        if self.nesting is None:
+            return True
         if isinstance(text, str):
-            return text.count("[") + text.count("{") > self.nesting
-        return text.count(b"[") + text.count(b"{") > self.nesting
+            return text.count("[") + text.count("{") <= self.nesting
+        return text.count(b"[") + text.count(b"{") <= self.nesting
 
     def check_nesting(self, value: Any) -> None:
         """Refuse a parsed value that is nested too deeply; without recursion."""
-        if self.nesting is None:
-            return
         level = _containers([value])
         depth = 0
         while level:
             depth += 1
-            if depth > self.nesting:
+            if self.nesting is not None and depth > self.nesting:
                 raise WireError(f"nested deeper than {self.nesting}")
             level = [inner for item in level for inner in _containers(_members(item))]
 

@@ -65,6 +65,21 @@ def test_the_default_limit_is_16_mib() -> None:
         wire.loads_event(fits + b" ")
 
 
+@pytest.mark.parametrize("limits", [Limits(size=100), Limits(size=100, nesting=None), Limits(1, 100)])
+@pytest.mark.parametrize("kind", [str, str.encode])
+def test_the_fast_lane_keeps_the_limits(limits: Limits, kind: type) -> None:
+    frame = '{"type":"TEXT_BLOCK_DELTA","delta":""}'
+
+    def delta(length: int) -> object:
+        return kind(frame.replace('""', f'"{"x" * (length - len(frame))}"'))
+
+    assert wire.loads_event(delta(100), limits=limits).type == "TEXT_BLOCK_DELTA"
+    with pytest.raises(WireError, match=r"^\$: the text is 101 long; the limit is 100$"):
+        wire.loads_event(delta(101), limits=limits)
+    with pytest.raises(WireError, match=r"^\$: nested deeper than 2$"):
+        wire.loads_event(kind('{"type":"TEXT_BLOCK_END","metadata":{"a":[]}}'), limits=Limits(nesting=2))
+
+
 def test_messages_have_the_same_limits() -> None:
     text = f'{{"metadata":{{"a":{"[" * 300}{"]" * 300}}}}}'
 

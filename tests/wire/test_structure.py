@@ -598,6 +598,7 @@ def test_the_error_says_what_is_wrong_and_where(value: dict[str, Any], error: st
         ),
         (Task, {"subject": "s", "description": "d", "blocks": [1]}, "$.blocks[0]: expected str, got int"),
         (UserMessage, {"role": "ASSISTANT"}, "$.role: 'ASSISTANT' is not the role of a UserMessage"),
+        (ChatUsage, {"time": float("nan")}, "$.time: nan is no JSON number"),
         (AssistantMessage, {"name": True}, "$.name: expected str, got bool"),
         (VideoBlock, {"max_frames": "1"}, "$.max_frames: expected int, got str"),
         (HintBlock, {"source": {"type": "url"}}, "$.source: expected str, got object"),
