@@ -265,6 +265,15 @@ def test_a_round_trip_case_comes_back(case: dict[str, Any]) -> None:
     assert back[0].delta in case["expected"]["decoded_delta_one_of"]
 
 
+def test_every_event_of_the_reconstruction_cases_comes_back() -> None:
+    lines = (CASES.parent / "reconstruct.jsonl").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    events = [event for line in lines for event in json.loads(line)["events"]]
+
+    assert len(events) > 3000
+    for event in events:
+        survives(wire.loads_event(json.dumps(event)), AgentEvent)
+
+
 class Chance:
     """Random values, from a seed."""
 
