@@ -51,6 +51,12 @@ def _outline(block: Any) -> tuple[str, ...]:
         case "tool_call":
             return "tool_use", block.id, block.name, block.input
         case "tool_result":
-            return "tool_result", block.id, str(block.state), *(part.text for part in block.output)
+            return (
+                "tool_result",
+                block.id,
+                block.name,
+                str(block.state),
+                *(part.text for part in block.output),
+            )
         case other:
             raise TypeError(f"no outline for a block of type {other!r}")

@@ -30,7 +30,7 @@ from agentscope_rx.event import (
 from agentscope_rx.identity import emitting, new_emitter
 from agentscope_rx.message import ChatUsage
 
-__all__ = ["mixed", "one_data_block", "small_blocks", "text_blocks"]
+__all__ = ["mixed", "one_image", "texts"]
 
 REPLY = "reply"
 TOOL = "search"
@@ -41,29 +41,17 @@ def mixed(events: int) -> list[AgentEvent]:
     return _reply(_iteration(number) for number in range(-(-(events - 2) // 435)))
 
 
-def text_blocks(blocks: int, deltas: int) -> list[AgentEvent]:
-    """Return a reply of text blocks with so many deltas each."""
+def texts(blocks: int, deltas: int) -> list[AgentEvent]:
+    """Return a reply of so many text blocks, of so many deltas each."""
     return _reply(_text(f"text-{number}", deltas) for number in range(blocks))
 
 
-def small_blocks(blocks: int) -> list[AgentEvent]:
-    """Return a reply of so many small blocks, 5 or 6 events each: thinking, text, a call, its result."""
-    return _reply(_small(number) for number in range(-(-blocks // 4)))
-
-
-def one_data_block(chunks: int, size: int) -> list[AgentEvent]:
+def one_image(chunks: int, size: int) -> list[AgentEvent]:
     """Return a reply of one image in so many chunks of base64, each of so many bytes and padded alone."""
     chunk = base64.b64encode(bytes(range(256)) * (size // 256) + bytes(size % 256)).decode()
     deltas = (DataBlockDeltaEvent(REPLY, "data-1", chunk, media_type="image/png") for _ in range(chunks))
-    return _reply(
-        [
-            [
-                DataBlockStartEvent(REPLY, "data-1", "image/png"),
-                *deltas,
-                DataBlockEndEvent(REPLY, "data-1"),
-            ]
-        ]
-    )
+    start, end = DataBlockStartEvent(REPLY, "data-1", "image/png"), DataBlockEndEvent(REPLY, "data-1")
+    return _reply([[start, *deltas, end]])
 
 
 def _reply(parts: Iterable[Iterable[AgentEvent]]) -> list[AgentEvent]:
@@ -84,13 +72,6 @@ def _iteration(number: int) -> Iterator[AgentEvent]:
     yield from _interleaved(_call(call, 20) for call in calls)
     yield ModelCallEndEvent(REPLY, ChatUsage(100, 50))
     yield from _interleaved(_result(call, 35) for call in calls)
-
-
-def _small(number: int) -> Iterator[AgentEvent]:
-    yield from _thinking(f"thinking-{number}", 3)
-    yield from _text(f"text-{number}", 4)
-    yield from _call(f"call-{number}", 4)
-    yield from _result(f"call-{number}", 3)
 
 
 def _interleaved(streams: Iterable[Iterator[AgentEvent]]) -> Iterator[AgentEvent]:
