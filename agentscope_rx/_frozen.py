@@ -57,6 +57,6 @@ def freeze_or_none(mapping: Mapping[str, Any] | None) -> FrozenDict | None:
 def freeze_without_nulls(mapping: Mapping[str, Any]) -> FrozenDict:
     """`freeze`, without the entries that are None."""
     frozen = freeze(mapping)
-    if all(value is not None for value in frozen.values()):
+    if not frozen or all(value is not None for value in frozen.values()):
         return frozen
     return FrozenDict({key: value for key, value in frozen.items() if value is not None})

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from reactivex import Observable, abc
 
 from agentscope_rx.errors import AgentScopeError
 from agentscope_rx.event import AgentEvent
-from agentscope_rx.message import AssistantMessage, Msg
-from agentscope_rx.operators._fold import ReplyFold, Scope
+from agentscope_rx.message import AssistantMessage
+from agentscope_rx.operators._fold import ReplyFold, Scope, Seed
 from agentscope_rx.typing import Operator
 
 __all__ = ["to_msg"]
 
 
 def to_msg(
-    reply_id: str | None = None, *, seed: Msg | None = None, scope: Scope = "reply"
+    reply_id: str | None = None, *, seed: Seed | None = None, scope: Scope = "reply"
 ) -> Operator[AgentEvent, AssistantMessage]:
     """Fold one reply's events into its message.
 
@@ -25,12 +27,12 @@ def to_msg(
     4. When the source completes, reduce the blocks, in order of opening, and what is said about the message
        as a whole (usage, reason, end) to one message; without an AgentEnd it is what there is.
 
-    `group_reduce` and `reduce_with` are the same steps for chains of your own; `examples/03_message_by_hand.py`
-    is this one, written with RxPY's operators alone.
+    `group_reduce` and `reduce_with` are these steps for chains of your own, and
+    `examples/03_message_by_hand.py` is this chain, written with RxPY's operators alone.
 
     Args:
         reply_id: the reply; by default the first.
-        seed: a paused message that the events go on from.
+        seed: a paused message, or a checkpoint, that the events go on from.
         scope: `"call"` takes everything from AgentStart to AgentEnd, for servers whose reply id changes with
             each model call.
 
@@ -59,7 +61,8 @@ def to_msg(
                     observer.on_next(fold.message())
                 observer.on_completed()
 
-            return source.subscribe(fold.apply, on_error, on_completed, scheduler=scheduler)
+            on_next = cast("abc.OnNext[AgentEvent]", fold.apply)
+            return source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
 
         return Observable(subscribe)
 

@@ -1,5 +1,7 @@
-"""The fold of a reply's events to its message, without Rx: pure, step by step."""
+"""The fold of a reply's events to its message: pure, without Rx, step by step."""
 
-from agentscope_rx.operators._fold._reply import ReplyFold as ReplyFold, Scope as Scope
+from agentscope_rx.operators._fold._checkpoint import Seed as Seed
+from agentscope_rx.operators._fold._reply import ReplyFold as ReplyFold
+from agentscope_rx.operators._fold._state import Scope as Scope
 
-__all__ = ["ReplyFold", "Scope"]
+__all__ = ["ReplyFold", "Scope", "Seed"]

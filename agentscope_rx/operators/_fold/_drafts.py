@@ -1,85 +1,102 @@
-"""Blocks while they stream: a draft takes chunks, and is a block whenever one asks."""
+"""Blocks while they stream: a draft takes chunks, and gives its block whenever one asks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from agentscope_rx.message import Base64Source, ContentBlock, DataBlock, URLSource
 from agentscope_rx.operators._fold._base64 import join_base64
-from agentscope_rx.operators._fold._text import join
+from agentscope_rx.operators._fold._text import Chunked
 
-__all__ = ["DataDraft", "Draft", "TextDraft", "WholeDraft"]
+__all__ = ["DataDraft", "Draft", "TextDraft", "WholeDraft", "of_provider"]
 
 UNKNOWN_MEDIA_TYPE: Final = "application/octet-stream"
 
 
+def of_provider(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what the metadata of a block's End holds for the block's provider (R20)."""
+    block = metadata.get("block")
+    return cast("Mapping[str, Any]", block) if isinstance(block, Mapping) else None
+
+
 class Draft(Protocol):
-    """Something that stands in the content of a message."""
+    """What stands in the content of a message."""
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing more comes, unless the reply starts again."""
+        ...
 
     def block(self) -> ContentBlock:
-        """Return the block so far; the same object until more has come."""
+        """Return the block so far; the same value until there is more."""
         ...
 
 
-class TextDraft:
-    """A text or thinking block; `chunks` is what deltas are appended to."""
+class TextDraft(Chunked):
+    """A text or thinking block."""
 
-    __slots__ = ("_block", "_built", "chunks", "make", "metadata", "model_call")
+    __slots__ = ("_block", "make", "metadata", "model_call", "open")
 
     def __init__(
-        self, make: Callable[[str, Mapping[str, Any] | None], ContentBlock], model_call: int = 0
+        self, make: Callable[[str, Mapping[str, Any] | None], ContentBlock], model_call: int
     ) -> None:
+        super().__init__()
         self.make = make
         self.model_call = model_call
+        self.open = True
         self.metadata: Mapping[str, Any] | None = None
-        self.chunks: list[str] = []
-        self._built = -1
+        self._block: ContentBlock | None = None
 
-    def end(self, metadata: Mapping[str, Any] | None) -> None:
-        if metadata is not None:
-            self.metadata = metadata
-            self._built = -1
+    @property
+    def final(self) -> bool:
+        return not self.open
+
+    def end(self, metadata: Mapping[str, Any]) -> None:
+        self.open = False
+        if metadata:
+            self.metadata = of_provider(metadata)
+            self._block = None
 
     def block(self) -> ContentBlock:
-        if len(self.chunks) != self._built:
-            text = join(self.chunks)
-            self.chunks[:] = (text,)
-            self._built = 1
-            self._block = self.make(text, self.metadata)
+        if self._block is None or self.has_grown:
+            self._block = self.make(self.read(), self.metadata)
         return self._block
 
 
-class DataDraft:
+class DataDraft(Chunked):
     """A data block: base64 chunks, or an address, which then is all of it."""
 
-    __slots__ = ("_block", "_built", "chunks", "id", "media_type", "model_call", "url")
+    __slots__ = ("_block", "id", "media_type", "model_call", "open", "url")
 
-    def __init__(self, id: str, media_type: str | None, model_call: int = 0) -> None:
+    def __init__(self, id: str, media_type: str | None, model_call: int) -> None:
+        super().__init__()
         self.id = id
         self.media_type = media_type
         self.model_call = model_call
         self.url: str | None = None
-        self.chunks: list[str] = []
-        self._built = -1
+        self.open = True
+        self._block: ContentBlock | None = None
+
+    @property
+    def final(self) -> bool:
+        return not self.open
 
     def add(self, data: str, url: str | None, media_type: str | None) -> None:
         """Take more data; the first media type that is named stands."""
-        if not self.media_type and media_type:
-            self.media_type = media_type
-            self._built = -1
+        self.chunks.append(data)
+        self.media_type = self.media_type or media_type
         if url is not None:
             self.url = url
-            self._built = -1
-        self.chunks.append(data)
+
+    def end(self) -> None:
+        self.open = False
 
     def block(self) -> ContentBlock:
-        if len(self.chunks) != self._built:
-            text = join(self.chunks)
-            self.chunks[:] = (text,)
-            self._built = 1
+        if self._block is None or self.has_grown:
+            data = self.read()
             if self.url is None:
-                source = Base64Source(self.media_type or UNKNOWN_MEDIA_TYPE, join_base64(text))
+                source = Base64Source(self.media_type or UNKNOWN_MEDIA_TYPE, join_base64(data))
             else:
                 source = URLSource(self.url, self.media_type)
             self._block = DataBlock(source, self.id)
@@ -90,6 +107,8 @@ class WholeDraft:
     """A block that came whole."""
 
     __slots__ = ("_block",)
+
+    final = True
 
     def __init__(self, block: ContentBlock) -> None:
         self._block = block

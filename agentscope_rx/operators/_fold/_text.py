@@ -1,23 +1,38 @@
-"""Text from its chunks (R7)."""
+"""Text that grows (R7)."""
 
 from __future__ import annotations
 
-__all__ = ["join"]
+__all__ = ["Chunked"]
 
 
-def join(chunks: list[str]) -> str:
-    """Concatenate; a surrogate pair that was cut between two chunks is one character again.
+class Chunked:
+    """Text from chunks: a delta costs one append to `chunks`."""
 
-    What is no string adds nothing. A lone surrogate stays as it is.
-    """
-    try:
-        text = "".join(chunks)
-    except TypeError:
-        text = "".join(chunk for chunk in chunks if isinstance(chunk, str))  # pyright: ignore[reportUnnecessaryIsInstance] - constructors do not check types
-    if text.isascii():
+    __slots__ = ("_read", "chunks")
+
+    def __init__(self) -> None:
+        self.chunks: list[str] = []
+        self._read = -1
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether there is more than `read` has seen."""
+        return self._read != len(self.chunks)
+
+    def read(self) -> str:
+        """Return the text so far; a surrogate pair that was cut between two chunks is one character again."""
+        text = "".join(self.chunks)
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        if self._read > 0:  # whoever reads again while the text grows does not join the same chunks again
+            self.chunks[:] = (text,)
+        self._read = len(self.chunks)
         return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return text
+
+    def replace(self, text: str) -> None:
+        """Let another text stand in its place."""
+        self.chunks[:] = (text,)
+        self._read = -1

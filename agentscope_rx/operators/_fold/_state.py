@@ -1,0 +1,104 @@
+"""What a fold knows of a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from agentscope_rx._frozen import EMPTY
+from agentscope_rx.message import ChatUsage, GenerateReason, ToolCallState
+from agentscope_rx.operators._fold._call import CallDraft
+from agentscope_rx.operators._fold._drafts import DataDraft, Draft, TextDraft
+from agentscope_rx.operators._fold._group import CallGroup
+from agentscope_rx.operators._fold._ids import Ids
+from agentscope_rx.operators._fold._reasons import Reasons
+
+__all__ = ["FoldState", "Scope"]
+
+Scope: TypeAlias = Literal["reply", "call"]
+"""What makes one message: all events of one `reply_id`, or all from an AgentStart to its AgentEnd."""
+
+
+class FoldState:
+    """A reply, as far as its events have come.
+
+    Attributes:
+        reply_id: the reply; None until the first one speaks.
+        scope: what makes one message.
+        ours: whether the event before this one was the reply's.
+        speaker: the reply id that needs no second look: that of the event before, if that was the reply's
+            and the reply runs; else None.
+        ids: the events that were the reply's.
+        settled: whether the reply has ended.
+        started: whether its AgentStart has come.
+        model_call: how many model calls have begun.
+        blocks: all blocks, in order of opening.
+        text, thinking, data: the open blocks by their `block_id`.
+        calls: the groups by their `tool_call_id`.
+        ending: groups whose call has ended in this model call.
+        message_id, name, created_at, usage, metadata: of the message; its id is the reply's if it has none.
+        reasons: why the reply stops.
+    """
+
+    __slots__ = (
+        "blocks",
+        "calls",
+        "created_at",
+        "data",
+        "ending",
+        "ids",
+        "message_id",
+        "metadata",
+        "model_call",
+        "name",
+        "ours",
+        "reasons",
+        "reply_id",
+        "scope",
+        "settled",
+        "speaker",
+        "started",
+        "text",
+        "thinking",
+        "usage",
+    )
+
+    def __init__(self, reply_id: str | None, scope: Scope) -> None:
+        self.reply_id = reply_id
+        self.scope: Scope = scope
+        self.ours = reply_id is None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all events."""
+        self.speaker: str | None = None
+        self.ids = Ids()
+        self.settled = False
+        self.started = False
+        self.model_call = 0
+        self.blocks: list[Draft] = []
+        self.text: dict[str, TextDraft] = {}
+        self.thinking: dict[str, TextDraft] = {}
+        self.data: dict[str, DataDraft] = {}
+        self.calls: dict[str, CallGroup] = {}
+        self.ending: list[CallGroup] = []
+        self.message_id: str | None = None
+        self.name: str | None = None
+        self.created_at: str | None = None
+        self.usage: ChatUsage | None = None
+        self.metadata: Mapping[str, Any] = EMPTY
+        self.reasons = Reasons()
+
+    def group(self, call_id: str) -> CallGroup:
+        """Return the group of a call id; a new one if there is none."""
+        group = self.calls.get(call_id)
+        if group is None:
+            group = self.calls[call_id] = CallGroup(call_id, self.blocks)
+        return group
+
+    def generate_reason(self) -> GenerateReason | None:
+        """Return why the reply has ended, as far as one knows."""
+        return self.reasons.current(self._holds)
+
+    def _holds(self, state: ToolCallState) -> bool:
+        return any(isinstance(draft, CallDraft) and draft.state is state for draft in self.blocks)
