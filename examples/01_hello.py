@@ -1,6 +1,8 @@
-"""An agent with a tool, offline: its text as it streams, then the message that the events make."""
+"""An agent with a tool, offline: its text as it streams, then the message that its events make."""
 
-from agentscope_rx import ReActAgent, operators as agent_ops, tool
+from reactivex import operators as ops
+
+from agentscope_rx import AgentEvent, ReActAgent, TextBlockDeltaEvent, operators as agent_ops, tool
 from agentscope_rx.testing import ScriptedModel, tool_call
 
 
@@ -10,6 +12,11 @@ def get_weather(city: str) -> str:
     return f"18 °C and sunny in {city}"
 
 
+def show(event: AgentEvent) -> None:
+    if isinstance(event, TextBlockDeltaEvent):
+        print(event.delta, end="", flush=True)
+
+
 model = ScriptedModel(
     ["Let me look. ", tool_call("get_weather", city="Paris")],
     "It is 18 °C and sunny in Paris.",
@@ -17,10 +24,8 @@ model = ScriptedModel(
 agent = ReActAgent("Friday", "You are a helpful assistant.", model=model, toolkit=[get_weather])
 
 events = agent.call("What is the weather in Paris?")
-texts = events.pipe(agent_ops.text())
-texts.do_action(lambda delta: print(delta, end="", flush=True)).run()
-print()
+message = events.pipe(ops.tap(show), agent_ops.to_msg()).run()
 
-message = agent.get_agent_state().context[-1]
+print("\n")
 for block in message.content:
     print(block)

@@ -1,9 +1,8 @@
-"""A call is a stream, so it is composed as one: filter it, fold it, watch it, and write an operator."""
+"""A call is a stream, so it is composed as one: filter it, fold it, look half-way, write an operator."""
 
-from reactivex import Observable, operators as ops
+from reactivex import Observable, compose, operators as ops
 
-from agentscope_rx import AgentEvent, ReActAgent, TextBlockDeltaEvent, operators as agent_ops, tool
-from agentscope_rx.event import ToolCallEndEvent
+from agentscope_rx import AgentEvent, ReActAgent, ToolCallStartEvent, operators as agent_ops, tool
 from agentscope_rx.testing import ScriptedModel, tool_call
 from agentscope_rx.typing import Operator
 
@@ -14,40 +13,30 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def words_per_block() -> Operator[AgentEvent, int]:
-    """Count the words of each text block: an operator of your own is a function from stream to stream."""
-
-    def operator(source: Observable[AgentEvent]) -> Observable[int]:
-        def count(blocks: Observable[AgentEvent]) -> Observable[int]:
-            deltas = blocks.pipe(agent_ops.of_type(TextBlockDeltaEvent))
-            return deltas.pipe(
-                ops.reduce(lambda text, event: text + event.delta, ""),
-                ops.map(lambda text: len(text.split())),
-            )
-
-        grouped = source.pipe(
-            agent_ops.of_type(TextBlockDeltaEvent), ops.group_by(lambda event: event.block_id)
-        )
-        return grouped.pipe(ops.flat_map(count))
-
-    return operator
-
-
-def agent() -> ReActAgent:
+def call() -> Observable[AgentEvent]:
+    """Return a call; nothing happens before it is run."""
     model = ScriptedModel(["Adding it up. ", tool_call("add", a=20, b=22)], "The answer is forty-two.")
-    return ReActAgent("Friday", model=model, toolkit=[add])
+    return ReActAgent("Friday", model=model, toolkit=[add]).call("20 + 22?")
 
 
-print("text:     ", agent().call("20 + 22?").pipe(agent_ops.text(), ops.to_list()).run())
+def progress() -> Operator[AgentEvent, int]:
+    """Tell how long the text is so far: an operator is a function from stream to stream, made of others."""
+    return compose(agent_ops.text(), ops.map(len), ops.scan(lambda total, length: total + length))
 
-calls = agent().call("20 + 22?").pipe(agent_ops.of_type(ToolCallEndEvent))
-print("tools:    ", calls.map(lambda event: event.tool_call_name).to_list().run())
 
-snapshots = agent().call("20 + 22?").pipe(agent_ops.snapshots())
-sizes = snapshots.map(lambda snapshot: len(snapshot.message.content))
-print("blocks:   ", sizes.pipe(ops.distinct_until_changed()).to_list().run())
+text = call().pipe(agent_ops.text(), ops.to_list()).run()
+print("text:    ", text)
 
-print("words:    ", agent().call("20 + 22?").pipe(words_per_block(), ops.to_list()).run())
+tools = call().pipe(agent_ops.of_type(ToolCallStartEvent), ops.map(lambda event: event.tool_call_name))
+print("tools:   ", tools.pipe(ops.to_list()).run())
 
-message = agent().call("20 + 22?").pipe(agent_ops.to_msg()).run()
-print("message:  ", message.text_content)
+sizes = call().pipe(agent_ops.snapshots(), ops.map(lambda snapshot: len(snapshot.message.content)))
+print("growing: ", sizes.pipe(ops.distinct_until_changed(), ops.to_list()).run())
+
+blocks = call().pipe(agent_ops.blocks(), ops.map(lambda block: block.type))
+print("blocks:  ", blocks.pipe(ops.to_list()).run())
+
+print("progress:", call().pipe(progress(), ops.to_list()).run())
+
+message = call().pipe(agent_ops.to_msg()).run()
+print("message: ", message.text_content)

@@ -16,6 +16,7 @@ from agentscope_rx import (
 )
 from agentscope_rx.agent import Agent
 from agentscope_rx.event import ToolResultTextDeltaEvent
+from agentscope_rx.message import ToolResultBlock
 from agentscope_rx.middleware import ActingInput, Phase, ReasoningInput
 from agentscope_rx.testing import ScriptedModel, tool_call
 
@@ -30,8 +31,13 @@ def without_password(event: ToolResultTextDeltaEvent) -> ToolResultTextDeltaEven
     return evolve(event, delta=event.delta.replace("hunter2", "***"))
 
 
+def show(event: AgentEvent) -> None:
+    if isinstance(event, TextBlockDeltaEvent):
+        print(f"  [text {event.delta!r}]")
+
+
 class Careful(MiddlewareBase):
-    """Hide passwords in tool results, and show what the model says."""
+    """A class where you need what a hook is given: the agent, the input, `next`."""
 
     def on_acting(
         self, agent: Agent, ctx: RuntimeContext, input: ActingInput, next: Phase[ActingInput]
@@ -42,27 +48,25 @@ class Careful(MiddlewareBase):
     def on_reasoning(
         self, agent: Agent, ctx: RuntimeContext, input: ReasoningInput, next: Phase[ReasoningInput]
     ) -> Observable[AgentEvent]:
-        return next(input).pipe(ops.do_action(show))
-
-
-def show(event: AgentEvent) -> None:
-    if isinstance(event, TextBlockDeltaEvent):
-        print(f"  [text {event.delta!r}]")
+        return next(input).pipe(ops.tap(show))
 
 
 @on_acting
 def careful(events: Observable[AgentEvent]) -> Observable[AgentEvent]:
+    """A function where the events are enough."""
     return events.pipe(agent_ops.map_type(ToolResultTextDeltaEvent, without_password))
 
 
 def ask(*middlewares: MiddlewareBase) -> None:
-    model = ScriptedModel([tool_call("read_account", name="ann")], "Done.")
+    model = ScriptedModel([tool_call("read_account", name="ann")], "That is Ann's account.")
     agent = ReActAgent("Friday", model=model, toolkit=[read_account], middlewares=middlewares)
-    message = agent.reply("Read ann's account").run()
-    print(message.content[1])
+    message = agent.reply("Read Ann's account").run()
+    for result in message.get_content_blocks(ToolResultBlock):
+        print(f"  {result.name}: {result.text_content}")  # what the model got to see, too
 
 
-print("class:")
+print("A class:")
 ask(Careful())
-print("functions:")
-ask(careful, on_reasoning(ops.do_action(show)))
+
+print("Functions:")
+ask(careful, on_reasoning(ops.tap(show)))

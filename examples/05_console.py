@@ -1,20 +1,4 @@
-"""A console: what an agent does as it does it, and then the message that its events fold to.
-
-Prints:
-
-    you     How is the weather in Lisbon?
-    friend
-            Let me look.
-            weather {"city":"Lisbon"}
-            → sunny, 24 °C in Lisbon
-            It is sunny in Lisbon, at 24 °C.
-
-    The message that the events make:
-    text         Let me look.
-    tool_use     weather {'city': 'Lisbon'} (finished)
-    tool_result  sunny, 24 °C in Lisbon (success)
-    text         It is sunny in Lisbon, at 24 °C.
-"""
+"""A console: what an agent does as it does it, and then the message that its events fold to."""
 
 import sys
 
@@ -77,7 +61,7 @@ model = ScriptedModel(
 friend = ReActAgent("friend", model=model, toolkit=[weather])
 
 print(f"you     {QUESTION}\nfriend", end="")
-message = friend.call(QUESTION).pipe(ops.do_action(show), agent_ops.to_msg()).run()
+message = friend.call(QUESTION).pipe(ops.tap(show), agent_ops.to_msg()).run()
 
 print("\n\nThe message that the events make:")
 for block in message.content:

@@ -1,0 +1,130 @@
+"""Every example runs and prints what its golden file says, offline; the ports from Java also over HTTP.
+
+A golden file is a transcript: what stands behind `You: ` is typed in. Ids, times and durations are replaced
+by what stays the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.aimock import AIMock, calls, says
+
+ROOT: Final = Path(__file__).parents[2]
+GOLDEN: Final = Path(__file__).parent / "golden"
+EXAMPLES: Final = sorted((ROOT / "examples").rglob("[0-9]*.py"))
+PORTS: Final = sorted((ROOT / "examples" / "java").glob("[0-9]*.py"))
+
+# What the server answers to each port.
+FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
+    "01_basic_chat": [
+        says("Who are you?", "I am your assistant.", reasoning="A question about me."),
+        says("joke", "A stream walks into a bar, one drink at a time."),
+    ],
+    "02_agent_event_stream": [
+        says(
+            "weather",
+            "Let me look.",
+            calls("get_weather", "call_1", city="Beijing"),
+            calls("get_weather", "call_2", city="Shanghai"),
+            after_tools=False,
+        ),
+        says("weather", "It is cooler in Beijing.", after_tools=True),
+    ],
+    "03_tool_calling": [
+        says("17 * 23", "Calculating. ", calls("calculate", expression="17 * 23"), after_tools=False),
+        says("17 * 23", "17 * 23 is 391.", after_tools=True),
+        says("Tokyo", None, calls("get_current_time", timezone="Asia/Tokyo"), after_tools=False),
+        says("Tokyo", "It is late in Tokyo.", after_tools=True),
+    ],
+    "04_customized_middleware": [
+        says("dataset", None, calls("process_data", dataset_name="customer"), after_tools=False),
+        says("dataset", "All 1000 records are done.", after_tools=True),
+    ],
+    "05_model_call_middleware": [
+        says("Rx?", "A library for streams of events."),
+        says("Thanks", "You are welcome."),
+    ],
+    "06_system_prompt_middleware": [
+        says("environment", "It is noon, and this is demo."),
+        says("Who am I?", "You are user-42."),
+    ],
+}
+
+
+def run(example: Path, *options: str, typed: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example), *options],
+        input=typed,
+        env=environment | {"PYTHONUTF8": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout
+
+
+def check(golden: Path, example: Path, *options: str) -> None:
+    expected = golden.read_text(encoding="utf-8") if golden.exists() else ""
+    typed = re.findall(r"^You: (.+)\n", expected, re.MULTILINE)
+    printed = timeless(run(example, *options, typed="".join(f"{line}\n" for line in typed)))
+
+    assert golden.exists(), f"{example.name} printed this; if it is right, write it to {golden}:\n{printed}"
+    assert printed.splitlines() == expected.splitlines()
+
+
+def timeless(text: str) -> str:
+    """Number the ids, and put the same in the place of every time."""
+    ids: dict[str, str] = {}
+    text = re.sub(
+        r"\b(?:call_)?[0-9a-f]{12}[._]\d+-\d+\b",
+        lambda found: ids.setdefault(found[0], f"id-{len(ids) + 1}"),
+        text,
+    )
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "2026-01-02T03:04:05Z", text)
+    text = re.sub(r"in \d+ ms", "in 12 ms", text)
+    return re.sub(r" +$", "", text, flags=re.MULTILINE)
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT / "examples").with_suffix("").as_posix()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=named)
+def test_an_example_prints_what_its_golden_file_says(example: Path) -> None:
+    check(GOLDEN / f"{named(example)}.txt", example)
+
+
+@pytest.mark.parametrize("port", PORTS, ids=named)
+def test_a_port_speaks_to_a_real_server(port: Path, aimock: AIMock) -> None:
+    url = aimock(*FIXTURES[port.stem])
+
+    check(GOLDEN / f"{named(port)}.openai.txt", port, "--model", "openai:gpt-4o", "--base-url", url)
+
+
+@pytest.mark.parametrize("port", PORTS, ids=named)
+def test_a_port_names_the_java_file_that_it_ports(port: Path) -> None:
+    assert re.search(r'\A""".+\n\nJava: documentation2/\w+/\w+Example\.java\n"""', port.read_text("utf-8"))
+
+
+def test_a_conversation_passes_over_empty_lines_and_ends_on_exit() -> None:
+    printed = run(ROOT / "examples" / "java" / "01_basic_chat.py", typed="\n   \nhello\nEXIT\nmore\n")
+
+    assert printed.endswith("You: \nYou: \nYou: hello\n\nAgent: You said: hello\n\nYou: EXIT\n\nGoodbye!\n")
+
+
+def test_a_golden_file_belongs_to_an_example() -> None:
+    known = {named(example) for example in EXAMPLES}
+    goldens = [path.relative_to(GOLDEN).as_posix() for path in GOLDEN.rglob("*.txt")]
+
+    assert {golden.removesuffix(".txt").removesuffix(".openai") for golden in goldens} <= known
