@@ -3,10 +3,10 @@
 Java: documentation2/quickstart/BasicChatExample.java
 """
 
-from example_utils import get_model, print_welcome, start_chat
-
 from agentscope_rx import ReActAgent, Toolkit
 from agentscope_rx.testing import ScriptedModel, thinking
+
+from example_utils import get_model, print_welcome, start_chat
 
 print_welcome(
     "Basic Chat Example",

@@ -3,7 +3,6 @@
 Java: documentation2/streaming/AgentEventStreamExample.java
 """
 
-from example_utils import get_model, print_welcome
 from reactivex import operators as ops
 
 from agentscope_rx import ReActAgent, Toolkit, UserMessage, tool
@@ -20,6 +19,8 @@ from agentscope_rx.event import (
 )
 from agentscope_rx.message import ChatUsage
 from agentscope_rx.testing import ScriptedModel, tool_call
+
+from example_utils import get_model, print_welcome
 
 
 class WeatherTools:

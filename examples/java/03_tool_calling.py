@@ -8,11 +8,11 @@ from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from example_utils import get_model, print_welcome, start_chat
-
 from agentscope_rx import ReActAgent, Toolkit, tool
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.testing import ScriptedCall, ScriptedModel, tool_call
+
+from example_utils import get_model, print_welcome, start_chat
 
 OPERATIONS: dict[str, Callable[[float, float], float]] = {
     "+": float.__add__,

@@ -5,7 +5,6 @@ Java: documentation2/middleware/CustomizedMiddlewareExample.java
 
 import time
 
-from example_utils import get_model, print_welcome, start_chat
 from reactivex import Observable, operators as ops
 
 from agentscope_rx import AgentEvent, MiddlewareBase, ReActAgent, RuntimeContext, Toolkit, tool
@@ -16,6 +15,8 @@ from agentscope_rx.middleware import ActingInput, AgentInput, Phase, ReasoningIn
 from agentscope_rx.testing import ScriptedCall, ScriptedModel, tool_call
 from agentscope_rx.tool import ToolEmitter
 from agentscope_rx.typing import Operator
+
+from example_utils import get_model, print_welcome, start_chat
 
 
 class MonitoringMiddleware(MiddlewareBase):

@@ -6,13 +6,14 @@ Java: documentation2/middleware/ModelCallMiddlewareExample.java
 import sys
 import time
 
-from example_utils import get_model, print_welcome, start_chat
 from reactivex import Observable, operators as ops
 
 from agentscope_rx import AgentEvent, MiddlewareBase, ReActAgent, RuntimeContext
 from agentscope_rx.agent import Agent
 from agentscope_rx.middleware import ModelCallInput, Phase
 from agentscope_rx.testing import ScriptedModel
+
+from example_utils import get_model, print_welcome, start_chat
 
 
 class AuditingMiddleware(MiddlewareBase):

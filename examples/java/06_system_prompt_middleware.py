@@ -5,11 +5,11 @@ Java: documentation2/middleware/SystemPromptMiddlewareExample.java
 
 from datetime import UTC, datetime
 
-from example_utils import get_model, print_welcome, start_chat
-
 from agentscope_rx import MiddlewareBase, ReActAgent, RuntimeContext, UserMessage
 from agentscope_rx.agent import Agent
 from agentscope_rx.testing import ScriptedCall, ScriptedModel
+
+from example_utils import get_model, print_welcome, start_chat
 
 
 class TimestampMiddleware(MiddlewareBase):
