@@ -1,8 +1,29 @@
-"""Operators on streams of events."""
+"""Operators on streams of events.
 
+which events?     of_type, map_type, by_source, with_source, text
+what do they say? to_msg, reduce_with, scan_with; ReplyFold is the fold without Rx
+fewer of them?    merge is the rule
+"""
+
+from agentscope_rx.operators._by_source import by_source as by_source
 from agentscope_rx.operators._fold import ReplyFold as ReplyFold
 from agentscope_rx.operators._fold_with import reduce_with as reduce_with, scan_with as scan_with
+from agentscope_rx.operators._map_type import map_type as map_type
 from agentscope_rx.operators._merge import merge as merge
+from agentscope_rx.operators._of_type import of_type as of_type
+from agentscope_rx.operators._text import text as text
 from agentscope_rx.operators._to_msg import to_msg as to_msg
+from agentscope_rx.operators._with_source import with_source as with_source
 
-__all__ = ["ReplyFold", "merge", "reduce_with", "scan_with", "to_msg"]
+__all__ = [
+    "ReplyFold",
+    "by_source",
+    "map_type",
+    "merge",
+    "of_type",
+    "reduce_with",
+    "scan_with",
+    "text",
+    "to_msg",
+    "with_source",
+]
