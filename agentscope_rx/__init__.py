@@ -7,32 +7,43 @@ identity, errors, typing < message < permission, state < event < wire < operator
 Here are the names that a first program needs; the rest is in the namespaces, named as Java's packages:
 `event`, `message`, `middleware`, `model`, `tool`, `permission`, `state`, `agent`, and `operators`, `wire`,
 `testing`, `interop.asyncio`.
+
+They are imported when they are first asked for: whoever needs only `event` and `wire` does not import agents,
+and `import agentscope_rx` alone costs next to nothing, where all of it costs twice attrs and reactivex.
 """
 
-from agentscope_rx.agent import ReActAgent as ReActAgent, RuntimeContext as RuntimeContext
-from agentscope_rx.errors import AgentScopeError as AgentScopeError
-from agentscope_rx.event import (
-    AgentEndEvent as AgentEndEvent,
-    AgentEvent as AgentEvent,
-    AgentStartEvent as AgentStartEvent,
-    TextBlockDeltaEvent as TextBlockDeltaEvent,
-    ToolCallStartEvent as ToolCallStartEvent,
-    ToolResultEndEvent as ToolResultEndEvent,
-)
-from agentscope_rx.interop.asyncio import to_async_iterable as to_async_iterable
-from agentscope_rx.message import (
-    AssistantMessage as AssistantMessage,
-    Msg as Msg,
-    UserMessage as UserMessage,
-)
-from agentscope_rx.middleware import (
-    MiddlewareBase as MiddlewareBase,
-    on_acting as on_acting,
-    on_agent as on_agent,
-    on_model_call as on_model_call,
-    on_reasoning as on_reasoning,
-)
-from agentscope_rx.tool import Toolkit as Toolkit, tool as tool
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentscope_rx.agent import ReActAgent as ReActAgent, RuntimeContext as RuntimeContext
+    from agentscope_rx.errors import AgentScopeError as AgentScopeError
+    from agentscope_rx.event import (
+        AgentEndEvent as AgentEndEvent,
+        AgentEvent as AgentEvent,
+        AgentStartEvent as AgentStartEvent,
+        TextBlockDeltaEvent as TextBlockDeltaEvent,
+        ToolCallStartEvent as ToolCallStartEvent,
+        ToolResultEndEvent as ToolResultEndEvent,
+    )
+    from agentscope_rx.interop.asyncio import to_async_iterable as to_async_iterable
+    from agentscope_rx.message import (
+        AssistantMessage as AssistantMessage,
+        Msg as Msg,
+        UserMessage as UserMessage,
+    )
+    from agentscope_rx.middleware import (
+        MiddlewareBase as MiddlewareBase,
+        on_acting as on_acting,
+        on_agent as on_agent,
+        on_model_call as on_model_call,
+        on_reasoning as on_reasoning,
+    )
+    from agentscope_rx.tool import Toolkit as Toolkit, tool as tool
 
 __all__ = [
     "AgentEndEvent",
@@ -56,3 +67,34 @@ __all__ = [
     "to_async_iterable",
     "tool",
 ]
+
+_HOMES = ("errors", "message", "event", "interop.asyncio", "middleware", "tool", "agent")
+_NAMESPACES = {"agent", "event", "message", "middleware", "model", "operators", "permission", "state", "wire"}
+
+
+if not TYPE_CHECKING:  # to a type checker, a module with this function has every name
+
+    def __getattr__(name: str) -> object:
+        if name in __all__:
+            for part in _HOMES:
+                module = import_module(f"{__name__}.{part}")
+                if name in module.__all__:
+                    return globals().setdefault(name, getattr(module, name))
+        if name in _NAMESPACES:
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_NAMESPACES})
+
+
+class _TopLevel(ModuleType):
+    """Keeps `tool`, the decorator, from becoming the subpackage of that name once that is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _TopLevel
