@@ -118,7 +118,12 @@ class Run:
 
     def calls(self, ids: tuple[str, ...]) -> tuple[ToolUseBlock, ...]:
         """Return the newest tool calls of those ids, in the order of the ids."""
-        newest = {block.id: block for block in self.message().get_content_blocks(ToolUseBlock)}
+        newest: dict[str, ToolUseBlock] = {}
+        for block in reversed(self.fold.content()):
+            if isinstance(block, ToolUseBlock) and block.id in ids:
+                newest.setdefault(block.id, block)
+                if len(newest) == len(ids):
+                    break
         return tuple(newest[id] for id in ids if id in newest)
 
     def open_calls(self) -> tuple[ToolUseBlock, ...]:

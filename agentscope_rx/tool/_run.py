@@ -193,6 +193,7 @@ class _Channel:
         if get_ident() != self._thread:
             self._lead.acquire()
             if self.cancelled:
+                self._lead.release()  # for the next thread that waits
                 raise Cancelled
             self.put(piece)
         elif not self.cancelled:
@@ -224,7 +225,7 @@ class _Channel:
     def cancel(self) -> None:
         """Take nothing more; let go of a tool that waits for room."""
         self.cancelled = True
-        self._lead.release(_LEAD)
+        self._lead.release()
         self._room.set()
 
     def _signal(self) -> None:
