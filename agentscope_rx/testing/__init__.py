@@ -1,6 +1,13 @@
-"""Helpers for tests of agents and operators: a model that follows a script, and ids and times that repeat."""
+"""Helpers for tests: the laws of a call, a model that follows a script, ids and times that repeat."""
 
 from agentscope_rx.identity import deterministic as deterministic
+from agentscope_rx.testing._laws import (
+    CallRecord as CallRecord,
+    acheck_call as acheck_call,
+    acheck_disposal as acheck_disposal,
+    check_call as check_call,
+    check_disposal as check_disposal,
+)
 from agentscope_rx.testing._scripted_model import (
     Pause as Pause,
     ScriptedCall as ScriptedCall,
@@ -11,9 +18,14 @@ from agentscope_rx.testing._scripted_model import (
 )
 
 __all__ = [
+    "CallRecord",
     "Pause",
     "ScriptedCall",
     "ScriptedModel",
+    "acheck_call",
+    "acheck_disposal",
+    "check_call",
+    "check_disposal",
     "deterministic",
     "pause",
     "thinking",
