@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
 from attrs import evolve
 
 from agentscope_rx.event import (
     AgentEvent,
-    BlockEvent,
     DataBlockDeltaEvent,
     TextBlockDeltaEvent,
     ThinkingBlockDeltaEvent,
     ToolCallDeltaEvent,
-    ToolEvent,
     ToolResultDataDeltaEvent,
     ToolResultTextDeltaEvent,
 )
 
-__all__ = ["merge"]
+__all__ = ["DELTAS", "Delta", "joined", "joins", "merge"]
+
+TextDelta: TypeAlias = (
+    TextBlockDeltaEvent | ThinkingBlockDeltaEvent | ToolCallDeltaEvent | ToolResultTextDeltaEvent
+)
+DataDelta: TypeAlias = DataBlockDeltaEvent | ToolResultDataDeltaEvent
+Delta: TypeAlias = TextDelta | DataDelta
+"""An event that adds to a block."""
+
+DELTAS: Final = (
+    TextBlockDeltaEvent,
+    ThinkingBlockDeltaEvent,
+    ToolCallDeltaEvent,
+    ToolResultTextDeltaEvent,
+    DataBlockDeltaEvent,
+    ToolResultDataDeltaEvent,
+)
 
 
 def merge(earlier: object, later: object, *, limit: int | None = None) -> AgentEvent | None:
@@ -31,39 +48,53 @@ def merge(earlier: object, later: object, *, limit: int | None = None) -> AgentE
 
     Folding the result gives the same message as folding both.
     """
-    match earlier, later:
-        case (
-            (TextBlockDeltaEvent() as a, TextBlockDeltaEvent() as b)
-            | (ThinkingBlockDeltaEvent() as a, ThinkingBlockDeltaEvent() as b)
-            | (ToolCallDeltaEvent() as a, ToolCallDeltaEvent() as b)
-            | (ToolResultTextDeltaEvent() as a, ToolResultTextDeltaEvent() as b)
-        ) if _same_place(a, b):
-            if a.id and a.id == b.id:
-                return a
-            if limit is None or len(a.delta) + len(b.delta) <= limit:
-                return evolve(b, delta=a.delta + b.delta, metadata={**a.metadata, **b.metadata})
-        case (DataBlockDeltaEvent() as a, DataBlockDeltaEvent() as b) | (
-            ToolResultDataDeltaEvent(block=None) as a,
-            ToolResultDataDeltaEvent(block=None) as b,
-        ) if _same_place(a, b) and a.url is None and b.url is None:
-            if a.id and a.id == b.id:
-                return a
-            known = a.media_type or b.media_type
-            if (b.media_type or known) == known and (limit is None or len(a.data) + len(b.data) <= limit):
-                both = {**a.metadata, **b.metadata}
-                return evolve(b, data=a.data + b.data, media_type=known, metadata=both)
+    if not isinstance(earlier, DELTAS) or not isinstance(later, DELTAS) or not joins(earlier, later):
+        return None
+    if earlier.id and earlier.id == later.id:
+        return earlier
+    if limit is not None and len(_text(earlier)) + len(_text(later)) > limit:
+        return None
+    return joined((earlier, later))
+
+
+def joins(earlier: Delta, later: Delta) -> bool:
+    """Return whether two neighbouring deltas add to the same text of the same block."""
+    a: Any = earlier
+    b: Any = later
+    if type(a) is not type(b) or a.reply_id != b.reply_id or a.source != b.source:
+        return False
+    match b:
+        case TextBlockDeltaEvent() | ThinkingBlockDeltaEvent():
+            return a.block_id == b.block_id
+        case ToolCallDeltaEvent() | ToolResultTextDeltaEvent():
+            return a.tool_call_id == b.tool_call_id
+        case DataBlockDeltaEvent():
+            return a.block_id == b.block_id and _both_base64(a, b)
         case _:
-            pass
-    return None
+            whole = a.block is not None or b.block is not None
+            same = a.tool_call_id == b.tool_call_id and a.block_id == b.block_id != ""
+            return same and not whole and _both_base64(a, b)
 
 
-def _same_place(a: BlockEvent | ToolEvent, b: BlockEvent | ToolEvent) -> bool:
-    if a.source != b.source or a.reply_id != b.reply_id:
+def _both_base64(a: DataDelta, b: DataDelta) -> bool:
+    if a.url is not None or b.url is not None:
         return False
-    if isinstance(a, BlockEvent):
-        return isinstance(b, BlockEvent) and a.block_id == b.block_id
-    if isinstance(b, BlockEvent) or a.tool_call_id != b.tool_call_id:
-        return False
-    if isinstance(a, ToolResultDataDeltaEvent):
-        return isinstance(b, ToolResultDataDeltaEvent) and a.block_id == b.block_id != ""
-    return True
+    return not a.media_type or not b.media_type or a.media_type == b.media_type
+
+
+def joined(deltas: Sequence[Delta]) -> Delta:
+    """Return one delta for several, each of which joins the one before it."""
+    last: Any = deltas[-1]
+    if len(deltas) == 1:
+        return last
+    text = "".join([_text(delta) for delta in deltas])
+    metadata = {key: value for delta in deltas for key, value in delta.metadata.items()}
+    if isinstance(last, DataBlockDeltaEvent | ToolResultDataDeltaEvent):
+        types = (getattr(delta, "media_type", None) for delta in deltas)
+        media_type = next((known for known in types if known), None)
+        return evolve(last, data=text, metadata=metadata, media_type=media_type)
+    return evolve(last, delta=text, metadata=metadata)
+
+
+def _text(delta: Any) -> str:
+    return delta.data if isinstance(delta, DataBlockDeltaEvent | ToolResultDataDeltaEvent) else delta.delta

@@ -9,7 +9,7 @@ from reactivex import Observable, abc
 from agentscope_rx.errors import AgentScopeError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.message import AssistantMessage
-from agentscope_rx.operators._fold import ReplyFold, Scope, Seed
+from agentscope_rx.operators._fold import ReplyFold, Scope, Seed, check_selection
 from agentscope_rx.typing import Operator
 
 __all__ = ["to_msg"]
@@ -44,6 +44,7 @@ def to_msg(
     Errors: only those of the source, and no message before them; ours carry it as `error.partial`.
     Source: "Reconstructing messages from events".
     """
+    check_selection(reply_id, seed, scope)
 
     def operator(source: Observable[AgentEvent]) -> Observable[AssistantMessage]:
         def subscribe(

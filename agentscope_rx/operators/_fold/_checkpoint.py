@@ -22,9 +22,9 @@ from agentscope_rx.operators._fold._drafts import DataDraft, Draft, TextDraft, W
 from agentscope_rx.operators._fold._ids import Ids
 from agentscope_rx.operators._fold._reasons import Reasons
 from agentscope_rx.operators._fold._result import ResultDraft
-from agentscope_rx.operators._fold._state import FoldState
+from agentscope_rx.operators._fold._state import FoldState, Scope
 
-__all__ = ["Seed", "copy_to", "go_on_from", "load", "save"]
+__all__ = ["Seed", "check_selection", "copy_to", "grow", "save"]
 
 Seed: TypeAlias = Msg | Mapping[str, Any]
 """What a fold goes on from: a paused message, or a checkpoint."""
@@ -46,6 +46,33 @@ PLAIN: Final = (
     "name",
     "created_at",
 )
+
+
+def check_selection(reply_id: str | None, seed: Seed | None, scope: Scope) -> None:
+    """Refuse what does not say which events make a message.
+
+    Errors: `ConfigurationError`.
+    """
+    if scope not in ("reply", "call"):
+        raise ConfigurationError(f"scope={scope!r} is neither 'reply' nor 'call'")
+    if reply_id is not None and not isinstance(reply_id, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise ConfigurationError(f"reply_id={reply_id!r} is no id; give a str, or None for the first reply")
+    if seed is None:
+        return
+    state = FoldState(None, scope)
+    grow(state, seed)
+    if reply_id is not None and reply_id != state.reply_id:
+        raise ConfigurationError(
+            f"reply_id={reply_id!r}, but the seed is of {state.reply_id!r}; give one of the two, or the same"
+        )
+
+
+def grow(state: FoldState, seed: Seed) -> None:
+    """Let a new state be what the seed says."""
+    if isinstance(seed, Msg):
+        go_on_from(state, seed)
+    else:
+        load(state, seed)
 
 
 def go_on_from(state: FoldState, message: Msg) -> None:

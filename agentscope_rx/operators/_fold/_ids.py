@@ -34,6 +34,9 @@ class Ids:
         # A dict, because the garbage collector does not walk through one that holds only strings.
         self._known: dict[str, None] = {}
 
+    def __len__(self) -> int:
+        return len(self._known) + len(self.noted)
+
     def add(self, id: str) -> bool:
         """Note an id; return whether it is new. The empty one always is: it says nothing."""
         width = len(id)

@@ -13,10 +13,10 @@ from agentscope_rx.event import (
     ToolResultTextDeltaEvent,
 )
 from agentscope_rx.identity import format_timestamp
-from agentscope_rx.message import AssistantMessage, ContentBlock, Msg
+from agentscope_rx.message import AssistantMessage, ContentBlock
 from agentscope_rx.operators._fold._block_steps import BLOCK_STEPS
 from agentscope_rx.operators._fold._call_steps import CALL_STEPS
-from agentscope_rx.operators._fold._checkpoint import Seed, copy_to, go_on_from, load, save
+from agentscope_rx.operators._fold._checkpoint import Seed, copy_to, grow, save
 from agentscope_rx.operators._fold._message_steps import MESSAGE_STEPS
 from agentscope_rx.operators._fold._own import takes
 from agentscope_rx.operators._fold._state import FoldState, Scope
@@ -54,10 +54,8 @@ class ReplyFold(FoldState):
         self, reply_id: str | None = None, *, seed: Seed | None = None, scope: Scope = "reply"
     ) -> None:
         super().__init__(reply_id, scope)
-        if isinstance(seed, Msg):
-            go_on_from(self, seed)
-        elif seed is not None:
-            load(self, seed)
+        if seed is not None:
+            grow(self, seed)
 
     @property
     def empty(self) -> bool:
@@ -69,13 +67,25 @@ class ReplyFold(FoldState):
         """Whether the reply has ended, and nothing has started it again."""
         return self.settled
 
+    @property
+    def events(self) -> int:
+        """How many events the fold has taken, those without an id aside."""
+        return len(self.ids)
+
+    def is_foreign(self, event: AgentEvent) -> bool:
+        """Return whether an event is another's and would leave no trace; in doubt False."""
+        if event.source:
+            return True
+        reply_id: str = getattr(event, "reply_id", "")
+        return self.scope == "reply" and bool(reply_id) and self.reply_id not in (None, reply_id)
+
     def apply(self, event: AgentEvent) -> bool:
         """Take the next event of a stream; return whether it was the reply's own, new and in time."""
         # Nine events out of ten are deltas. Theirs are the steps of `STEPS` written out, which is 1.8 times
         # faster; one branch for each class, because CPython 3.11's inline caches sit in the code, so that an
         # attribute load that several classes share costs 60 to 100 ns more an event.
         e: Any = event
-        cls: type[Any] = type(e)
+        cls = type(event)
         if cls is TextBlockDeltaEvent:
             if e.reply_id == self.speaker and e.source is None:
                 id = e.id

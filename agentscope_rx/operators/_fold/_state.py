@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from agentscope_rx._frozen import EMPTY
 from agentscope_rx.message import ChatUsage, GenerateReason, ToolCallState
@@ -17,6 +17,16 @@ __all__ = ["FoldState", "Scope"]
 
 Scope: TypeAlias = Literal["reply", "call"]
 """What makes one message: all events of one `reply_id`, or all from an AgentStart to its AgentEnd."""
+
+FINAL: Final = frozenset(
+    {
+        GenerateReason.MODEL_STOP,
+        GenerateReason.STRUCTURED_OUTPUT,
+        GenerateReason.INTERRUPTED,
+        GenerateReason.MAX_ITERATIONS,
+    }
+)
+"""Reasons behind which nothing follows; the others are of pauses and stops, and none of a failure."""
 
 
 class FoldState:
@@ -99,6 +109,16 @@ class FoldState:
     def generate_reason(self) -> GenerateReason | None:
         """Return why the reply has ended, as far as one knows."""
         return self.reasons.current(self._holds)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call waits for an answer or an outcome."""
+        return self._holds(ToolCallState.ASKING) or self._holds(ToolCallState.SUBMITTED)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the reply has ended, and nobody is expected to go on with it."""
+        return self.settled and not self.waits and self.generate_reason() in FINAL
 
     def _holds(self, state: ToolCallState) -> bool:
         return any(isinstance(draft, CallDraft) and draft.state is state for draft in self.blocks)

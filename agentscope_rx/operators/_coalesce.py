@@ -1,0 +1,111 @@
+"""coalesce: neighbouring deltas of one block as one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from threading import RLock
+
+from reactivex import Observable, abc
+from reactivex.disposable import CompositeDisposable, SerialDisposable
+from reactivex.internal.concurrency import synchronized
+from reactivex.scheduler import TimeoutScheduler
+from reactivex.scheduler.scheduler import Scheduler
+
+from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.event import AgentEndEvent, AgentEvent
+from agentscope_rx.operators._fold import Ids
+from agentscope_rx.operators._merge import DELTAS, Delta, joined, joins
+from agentscope_rx.typing import Operator
+
+__all__ = ["coalesce"]
+
+
+def coalesce(
+    count: int | None = None,
+    *,
+    timespan: float | timedelta | None = None,
+    scheduler: abc.SchedulerBase | None = None,
+) -> Operator[AgentEvent, AgentEvent]:
+    """Make one delta of neighbouring deltas of one block; the message stays the same.
+
+    1. A delta is kept until an event comes that does not go on with it; then one delta with all of their text
+       is emitted, and after it that event. It has the id, time and cursor of the last of them.
+    2. With `count`, a delta of so many is emitted at once.
+    3. With `timespan`, no delta is kept longer than that. A live view wants it: without, text is emitted when
+       its block ends.
+    4. A copy of a delta that was taken before is dropped while its reply runs, because behind this operator
+       the id of a part is no longer known.
+    5. When the source completes or fails, what is kept is emitted first.
+
+    Args:
+        count: deltas that become one, at most.
+        timespan: seconds, or a timedelta, that a delta is kept, at most.
+        scheduler: measures `timespan`; by default the subscription's.
+
+    Marble:
+        -S-a-b-c-E-|
+        -S-------(xE)-|       x says what a, b and c say
+    Shape:  Observable[AgentEvent] → Observable[AgentEvent].
+    Units:  `timespan` in seconds.
+    Errors: those of the source. `ConfigurationError` at the call for a count below 1 or a timespan below 0.
+    """
+    if count is not None and count < 1:
+        raise ConfigurationError(f"coalesce(count={count!r}) would emit nothing; give 1 or more, or None")
+    if timespan is not None and Scheduler.to_seconds(timespan) < 0:
+        raise ConfigurationError(f"coalesce(timespan={timespan!r}) lies in the past; give seconds, 0 or more")
+
+    def operator(source: Observable[AgentEvent]) -> Observable[AgentEvent]:
+        def subscribe(
+            observer: abc.ObserverBase[AgentEvent], scheduler_: abc.SchedulerBase | None = None
+        ) -> abc.DisposableBase:
+            clock = scheduler or scheduler_ or TimeoutScheduler.singleton()
+            timer = SerialDisposable()
+            lock = RLock()  # the timer's thread may be another one
+            taken: dict[tuple[str | None, str], Ids] = {}
+            kept: list[Delta] = []
+            guide: Delta | None = None  # the one of `kept` that says what goes on with it
+
+            @synchronized(lock)
+            def flush(*_: object) -> None:
+                if kept:
+                    delta = joined(kept)
+                    kept.clear()
+                    observer.on_next(delta)
+
+            def keep(delta: Delta) -> None:
+                nonlocal guide
+                if guide is not None and not joins(guide, delta):
+                    flush()
+                if not kept or getattr(delta, "media_type", None):
+                    guide = delta
+                kept.append(delta)
+                if count is not None and len(kept) >= count:
+                    flush()
+                elif timespan is not None and len(kept) == 1:
+                    timer.disposable = clock.schedule_relative(timespan, flush)
+
+            @synchronized(lock)
+            def on_next(event: AgentEvent) -> None:
+                if isinstance(event, DELTAS):
+                    if taken.setdefault((event.source, event.reply_id), Ids()).add(event.id):
+                        keep(event)
+                    return
+                flush()
+                if isinstance(event, AgentEndEvent):
+                    taken.pop((event.source, event.reply_id), None)
+                observer.on_next(event)
+
+            def on_error(error: Exception) -> None:
+                flush()
+                observer.on_error(error)
+
+            def on_completed() -> None:
+                flush()
+                observer.on_completed()
+
+            subscription = source.subscribe(on_next, on_error, on_completed, scheduler=scheduler_)
+            return CompositeDisposable(subscription, timer)
+
+        return Observable(subscribe)
+
+    return operator

@@ -1,0 +1,123 @@
+"""to_msgs: the message of every reply of a long stream."""
+
+from __future__ import annotations
+
+from reactivex import Observable, abc
+
+from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent
+from agentscope_rx.message import AssistantMessage
+from agentscope_rx.operators._fold import ReplyFold, Scope, Seed, check_selection
+from agentscope_rx.typing import Operator
+
+__all__ = ["to_msgs"]
+
+
+def to_msgs(
+    *, seed: Seed | None = None, scope: Scope = "reply", remember: int = 1000
+) -> Operator[AgentEvent, AssistantMessage]:
+    """Fold each reply of a long stream into its message.
+
+    1. Events are grouped by reply, and each reply is folded as by `to_msg`; replies may run side by side.
+    2. A reply's message is emitted at its AgentEnd, and again, fuller, when a paused reply went on and ends.
+    3. When the source completes or fails, the messages of replies that still run are emitted first, in order
+       of opening.
+    4. Of a finished reply only the id is kept, of the newest `remember`: what comes late, or again, makes no
+       message. A reply that paused, stopped or failed is kept whole, since it may go on.
+
+    Args:
+        seed: a paused message, or a checkpoint, of a reply that may go on.
+        scope: `"call"` makes one message of everything from AgentStart to AgentEnd.
+        remember: how many finished replies are known by their ids.
+
+    Marble:
+        -S-a-E-s-b-#                  S…E one reply, s… another
+        -----x---(y,#)                x, y = their messages
+    Shape:  Observable[AgentEvent] → Observable[AssistantMessage].
+    Errors: those of the source, after what still ran. `ConfigurationError` at the call for wrong arguments.
+    """
+    check_selection(None, seed, scope)
+    if remember < 0:
+        raise ConfigurationError(f"to_msgs(remember={remember!r}): give a number of replies, 0 or more")
+
+    def operator(source: Observable[AgentEvent]) -> Observable[AssistantMessage]:
+        def subscribe(
+            observer: abc.ObserverBase[AssistantMessage], scheduler: abc.SchedulerBase | None = None
+        ) -> abc.DisposableBase:
+            replies = _Replies(seed, scope, remember)
+
+            def on_next(event: AgentEvent) -> None:
+                ended = replies.take(event)
+                if ended is not None:
+                    observer.on_next(ended)
+
+            def flush() -> None:
+                for fold in replies.running():
+                    observer.on_next(fold.message())
+
+            def on_error(error: Exception) -> None:
+                flush()
+                observer.on_error(error)
+
+            def on_completed() -> None:
+                flush()
+                observer.on_completed()
+
+            return source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
+
+        return Observable(subscribe)
+
+    return operator
+
+
+class _Replies:
+    """The replies of a stream that are not finished, and who speaks."""
+
+    def __init__(self, seed: Seed | None, scope: Scope, remember: int) -> None:
+        self._scope: Scope = scope
+        self._remember = remember
+        self._folds: dict[str, ReplyFold] = {}
+        self._finished: dict[str, None] = {}
+        self._speaker: ReplyFold | None = ReplyFold(seed=seed, scope=scope)
+        if seed is not None:
+            self._folds[self._speaker.reply_id or ""] = self._speaker
+
+    def take(self, event: AgentEvent) -> AssistantMessage | None:
+        """Give an event to its reply; return the message of a reply that has ended with it."""
+        fold = self._speaker
+        if fold is None or not fold.apply(event):
+            if self._stays(event):
+                return None
+            fold = self._speaker = self._owner(getattr(event, "reply_id", ""))
+            if fold is None or not fold.apply(event):
+                return None
+        reply_id = fold.reply_id or ""
+        self._folds.setdefault(reply_id, fold)
+        if not isinstance(event, AgentEndEvent):
+            return None
+        if fold.finished:
+            self._forget(reply_id)
+        return fold.message()
+
+    def _stays(self, event: AgentEvent) -> bool:
+        """Return whether an event that the speaker did not take leaves the word to it."""
+        if event.source or (self._scope == "call" and not isinstance(event, AgentStartEvent)):
+            return True
+        reply_id: str = getattr(event, "reply_id", "")
+        return not reply_id or (self._speaker is not None and reply_id == self._speaker.reply_id)
+
+    def _owner(self, reply_id: str) -> ReplyFold | None:
+        if reply_id in self._finished:
+            return None
+        return self._folds.get(reply_id) or ReplyFold(reply_id, scope=self._scope)
+
+    def _forget(self, reply_id: str) -> None:
+        self._folds.pop(reply_id, None)
+        self._speaker = None
+        self._finished[reply_id] = None
+        while len(self._finished) > self._remember:
+            del self._finished[next(iter(self._finished))]
+
+    def running(self) -> list[ReplyFold]:
+        """Return the replies that have not ended, in order of opening."""
+        return [fold for fold in dict.fromkeys(self._folds.values()) if not fold.complete]
