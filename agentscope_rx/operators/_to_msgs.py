@@ -22,8 +22,8 @@ def to_msgs(
     2. A reply's message is emitted at its AgentEnd, and again, fuller, when a paused reply went on and ends.
     3. When the source completes or fails, the messages of replies that still run are emitted first, in order
        of opening.
-    4. Of a finished reply only the id is kept, of the newest `remember`: what comes late, or again, makes no
-       message. A reply that paused, stopped or failed is kept whole, since it may go on.
+    4. Of a finished reply only the id is kept once another one speaks, of the newest `remember`: what comes
+       late, or again, makes no message. A reply that paused, stopped or failed is kept whole: it may go on.
 
     Args:
         seed: a paused message, or a checkpoint, of a reply that may go on.
@@ -88,16 +88,11 @@ class _Replies:
         if fold is None or not fold.apply(event):
             if self._stays(event):
                 return None
-            fold = self._speaker = self._owner(getattr(event, "reply_id", ""))
+            fold = self._hand_over(getattr(event, "reply_id", ""))
             if fold is None or not fold.apply(event):
                 return None
-        reply_id = fold.reply_id or ""
-        self._folds.setdefault(reply_id, fold)
-        if not isinstance(event, AgentEndEvent):
-            return None
-        if fold.finished:
-            self._forget(reply_id)
-        return fold.message()
+        self._folds.setdefault(fold.reply_id or "", fold)
+        return fold.message() if isinstance(event, AgentEndEvent) else None
 
     def _stays(self, event: AgentEvent) -> bool:
         """Return whether an event that the speaker did not take leaves the word to it."""
@@ -106,17 +101,20 @@ class _Replies:
         reply_id: str = getattr(event, "reply_id", "")
         return not reply_id or (self._speaker is not None and reply_id == self._speaker.reply_id)
 
-    def _owner(self, reply_id: str) -> ReplyFold | None:
+    def _hand_over(self, reply_id: str) -> ReplyFold | None:
+        """Let another reply speak, if it is not finished; the one before is forgotten, if that is."""
+        before = self._speaker
+        if before is not None and before.finished:
+            finished = before.reply_id or ""
+            self._folds.pop(finished, None)
+            self._finished[finished] = None
+            if len(self._finished) > self._remember:
+                del self._finished[next(iter(self._finished))]
         if reply_id in self._finished:
-            return None
-        return self._folds.get(reply_id) or ReplyFold(reply_id, scope=self._scope)
-
-    def _forget(self, reply_id: str) -> None:
-        self._folds.pop(reply_id, None)
-        self._speaker = None
-        self._finished[reply_id] = None
-        while len(self._finished) > self._remember:
-            del self._finished[next(iter(self._finished))]
+            self._speaker = None
+        else:
+            self._speaker = self._folds.get(reply_id) or ReplyFold(reply_id, scope=self._scope)
+        return self._speaker
 
     def running(self) -> list[ReplyFold]:
         """Return the replies that have not ended, in order of opening."""
