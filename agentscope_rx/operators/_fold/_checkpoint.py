@@ -11,6 +11,7 @@ from agentscope_rx.message import (
     ChatUsage,
     ContentBlock,
     Msg,
+    MsgRole,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -70,6 +71,10 @@ def check_selection(reply_id: str | None, seed: Seed | None, scope: Scope) -> No
 def grow(state: FoldState, seed: Seed) -> None:
     """Let a new state be what the seed says."""
     if isinstance(seed, Msg):
+        if seed.role is not MsgRole.ASSISTANT:
+            raise ConfigurationError(
+                f"the seed is a message of role {seed.role}; give the AssistantMessage of a paused reply"
+            )
         go_on_from(state, seed)
     else:
         load(state, seed)

@@ -90,7 +90,7 @@ class ReplyFold(FoldState):
             if e.reply_id == self.speaker and e.source is None:
                 id = e.id
                 ids = self.ids
-                if id > ids.newest and len(id) == ids.width:
+                if id > ids.newest:
                     ids.newest = id
                     ids.noted.append(id)
                 elif not ids.add(id):
@@ -104,7 +104,7 @@ class ReplyFold(FoldState):
             if e.reply_id == self.speaker and e.source is None:
                 id = e.id
                 ids = self.ids
-                if id > ids.newest and len(id) == ids.width:
+                if id > ids.newest:
                     ids.newest = id
                     ids.noted.append(id)
                 elif not ids.add(id):
@@ -118,7 +118,7 @@ class ReplyFold(FoldState):
             if e.reply_id == self.speaker and e.source is None:
                 id = e.id
                 ids = self.ids
-                if id > ids.newest and len(id) == ids.width:
+                if id > ids.newest:
                     ids.newest = id
                     ids.noted.append(id)
                 elif not ids.add(id):
@@ -131,7 +131,7 @@ class ReplyFold(FoldState):
         elif cls is ThinkingBlockDeltaEvent and e.reply_id == self.speaker and e.source is None:
             id = e.id
             ids = self.ids
-            if id > ids.newest and len(id) == ids.width:
+            if id > ids.newest:
                 ids.newest = id
                 ids.noted.append(id)
             elif not ids.add(id):
