@@ -93,11 +93,12 @@ class _Show:
 
     def of(self, item: object) -> Iterator[object]:
         """Return what is shown when an item comes."""
+        own = not getattr(item, "source", None)
         if self.begun:
-            yield self._with_usage(item) if self._usage and isinstance(item, ModelCallEndEvent) else item
-        elif isinstance(item, ModelCallStartEvent):
+            yield self._with_usage(item) if own and isinstance(item, ModelCallEndEvent) else item
+        elif own and isinstance(item, ModelCallStartEvent):
             yield from self._restart(item)
-        elif isinstance(item, ModelCallEndEvent) and self._start and not self._end:
+        elif own and isinstance(item, ModelCallEndEvent) and self._start and not self._end:
             self._end = item
         else:
             self.begun = True
