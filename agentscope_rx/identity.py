@@ -24,19 +24,21 @@ __all__ = ["Emitter", "deterministic", "emitting", "format_timestamp", "new_emit
 
 
 class Emitter:
-    """A source of ids: `prefix` + 1, 2, 3 …; safe to share between threads."""
+    """A source of ids: `prefix` and a count; safe to share between threads."""
 
     __slots__ = ("__weakref__", "next", "prefix")
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, first: int = 1) -> None:
         self.prefix = prefix
-        self.next: Callable[[], int] = itertools.count(1).__next__
+        self.next: Callable[[], int] = itertools.count(first).__next__
 
+
+# Counts of one length, so that the ids of an emitter rise as strings, too: then whoever remembers ids has to
+# look up only one that does not.
+_FIRST: Final = 1_000_000
 
 _process = secrets.token_hex(6)
 _calls = itertools.count(1)
-
-
 _alive: Final[WeakSet[Emitter]] = WeakSet()
 
 
@@ -45,7 +47,7 @@ def _unique_prefix() -> str:
 
 
 def _unique_emitter() -> Emitter:
-    emitter = Emitter(_unique_prefix())
+    emitter = Emitter(_unique_prefix(), _FIRST)
     _alive.add(emitter)
     return emitter
 

@@ -24,12 +24,13 @@ from agentscope_rx.identity import (
 from agentscope_rx.message import UserMessage
 
 
-def test_ids_of_one_call_are_a_prefix_and_a_count() -> None:
+def test_ids_of_one_call_are_a_prefix_and_a_count_and_rise_as_strings() -> None:
     emitter = new_emitter()
     with emitting(emitter):
-        ids = [new_id() for _ in range(3)]
+        ids = [new_id() for _ in range(1_001)]
 
-    assert ids == [f"{emitter.prefix}{count}" for count in (1, 2, 3)]
+    assert ids == [f"{emitter.prefix}{count}" for count in range(1_000_000, 1_001_001)]
+    assert ids == sorted(ids)
 
 
 def test_each_call_has_its_own_prefix_and_leaves_the_one_around_it_alone() -> None:
@@ -40,8 +41,8 @@ def test_each_call_has_its_own_prefix_and_leaves_the_one_around_it_alone() -> No
             between = new_id()
         second = new_id()
 
-    assert (first, second) == (f"{outer.prefix}1", f"{outer.prefix}2")
-    assert between == f"{inner.prefix}1"
+    assert (first, second) == (f"{outer.prefix}1000000", f"{outer.prefix}1000001")
+    assert between == f"{inner.prefix}1000000"
     assert outer.prefix != inner.prefix
 
 
