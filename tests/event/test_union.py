@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import get_args
 
@@ -39,8 +38,13 @@ LEGACY = {
 
 
 def leaves(cls: type[AgentEvent] = AgentEvent) -> set[type[AgentEvent]]:
-    gc.collect()  # attrs makes slotted classes anew; what it made them from is garbage, but still a subclass
-    subclasses = {sub for sub in cls.__subclasses__() if sub.__module__.startswith("agentscope_rx.event.")}
+    subclasses = {
+        sub
+        for sub in cls.__subclasses__()
+        if sub.__module__.startswith("agentscope_rx.event.")
+        # attrs makes slotted classes anew; what it made them from is garbage, but a subclass until collected.
+        and "__attrs_attrs__" in vars(sub)
+    }
     return {cls} if not subclasses else set.union(*(leaves(subclass) for subclass in subclasses))
 
 
