@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import contextlib
+import inspect
+import io
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 
-from agentscope_rx import event, operators
+from agentscope_rx import ReActAgent, RuntimeContext, event, operators
 from agentscope_rx.event import AgentEvent, AgentEventType
+from agentscope_rx.message import ToolResultBlock
+from agentscope_rx.testing import ScriptedCall, ScriptedModel, tool_call
 from tests.test_layers import LAYERS, is_private
 
 ROOT = Path(__file__).parent.parent
@@ -44,9 +51,33 @@ def test_the_first_program_prints_the_output_below_it() -> None:
     assert (run.stderr, run.stdout) == ("", output)
 
 
-@pytest.mark.parametrize("program", code(README, "python"), ids=lambda program: program.split("\n")[0][:40])
-def test_every_program_parses(program: str) -> None:
-    compile(program, "README.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+def test_the_other_programs_run_too() -> None:
+    first, *others = code(README, "python")
+    namespace: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(first, namespace)
+        exec(
+            "from attrs import evolve\nfrom agentscope_rx import *\nfrom agentscope_rx.event import *",
+            namespace,
+        )
+        exec("from agentscope_rx.message import SystemMessage", namespace)
+        namespace["model"] = ScriptedModel(answer)
+        namespace["agent"] = ReActAgent("friend", model=namespace["model"])
+        for program in others:
+            body = eval(compile(program, "README.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), namespace)
+            if inspect.iscoroutine(body):
+                asyncio.run(body)
+
+    masked = namespace["agent"].reply("weather").run()
+    remembering = ReActAgent("friend", model=namespace["model"], middlewares=[namespace["Remember"]()])
+    remembering.reply("hi", RuntimeContext(user_id="Ann")).run()
+
+    assert masked.get_first_content_block(ToolResultBlock).text_content == "***"
+    assert namespace["model"].calls[-1].messages[0].text_content == "The user is Ann."
+
+
+def answer(asked: ScriptedCall) -> Any:
+    return "Done." if asked.results or "weather" not in asked.text else tool_call("weather", city="Lisbon")
 
 
 def test_the_table_of_events_lists_the_31_with_their_fields() -> None:
