@@ -112,17 +112,21 @@ class _Run(Generic[A, B]):
             self._failed = True
             self._observer.on_error(error)
 
+    @property
+    def _over(self) -> bool:
+        return self._failed or self._subscriptions.is_disposed
+
     def _go_on(self) -> None:
         # A loop, because a stream may complete while it is subscribed.
         if self._busy:
             return
         self._busy = True
         try:
-            while not self._failed and (self._emit() or self._begin()):
+            while not self._over and (self._emit() or self._begin()):
                 pass
         finally:
             self._busy = False
-        if self._exhausted and not self._failed and not self._waiting and not self._on:
+        if self._exhausted and not self._over and not self._waiting and not self._on:
             self._observer.on_completed()
 
     def _emit(self) -> bool:
@@ -144,6 +148,11 @@ class _Run(Generic[A, B]):
             return False
         try:
             inner = self._f(self._waiting.popleft())
+            if not isinstance(inner, abc.ObservableBase):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+                raise ConfigurationError(
+                    f"flat_map_sequential()'s function returned {inner!r}; return an Observable: "
+                    "of a coroutine, interop.asyncio.from_coroutine"
+                )
         except Exception as error:
             self._fail(error)
             return False
