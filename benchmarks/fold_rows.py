@@ -1,8 +1,4 @@
-"""Rows 1, 2, 3 and 5: a message rebuilt from its events.
-
-The peer looks for the block of each delta among all, so that its rows are a matter of how many there are:
-8 in 435 events of a mixed reply, one in 5 of the small texts.
-"""
+"""Rows 1, 2, 3 and 5: a message rebuilt from its events."""
 
 from __future__ import annotations
 
