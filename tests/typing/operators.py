@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import assert_type
 
+import reactivex
 from reactivex import Observable
 
 from agentscope_rx import (
@@ -30,6 +31,12 @@ def select(events: Observable[AgentEvent]) -> None:
     assert_type(events.pipe(agent_ops.text()), Observable[str])
 
 
+def mark(delta: TextBlockDeltaEvent, event: AgentEvent) -> None:
+    assert_type(agent_ops.with_source(delta, "main/researcher"), TextBlockDeltaEvent)
+    assert_type(agent_ops.with_source(event, "main/researcher"), AgentEvent)
+    assert_type(agent_ops.merge(delta, event), AgentEvent | None)
+
+
 def fold(events: Observable[AgentEvent]) -> None:
     assert_type(events.pipe(agent_ops.to_msg()), Observable[AssistantMessage])
     assert_type(events.pipe(agent_ops.to_msgs()), Observable[AssistantMessage])
@@ -38,6 +45,19 @@ def fold(events: Observable[AgentEvent]) -> None:
     assert_type(events.pipe(agent_ops.coalesce(), agent_ops.to_msg()), Observable[AssistantMessage])
     assert_type(events.pipe(agent_ops.reduce_with(int, count)), Observable[int])
     assert_type(events.pipe(agent_ops.scan_with(int, count)), Observable[int])
+
+
+def by_reply(event: AgentEvent) -> str:
+    return event.source or ""
+
+
+def newest(_: AgentEvent, event: AgentEvent) -> AgentEvent:
+    return event
+
+
+def group(events: Observable[AgentEvent]) -> None:
+    assert_type(events.pipe(agent_ops.group_reduce(by_reply, newest)), Observable[AgentEvent])
+    assert_type(events.pipe(agent_ops.group_reduce(by_reply, count, seed=int)), Observable[int])
 
 
 def count(so_far: int, event: AgentEvent) -> int:
@@ -53,6 +73,11 @@ def change(events: Observable[AgentEvent], others: Observable[AgentEvent]) -> No
     assert_type(events.pipe(agent_ops.switch_if_empty(others)), Observable[AgentEvent])
     assert_type(events.pipe(agent_ops.retry_before_first_event(2)), Observable[AgentEvent])
     assert_type(events.pipe(agent_ops.well_formed()), Observable[AgentEvent])
+    assert_type(events.pipe(agent_ops.flat_map_sequential(words)), Observable[str])
+
+
+def words(event: AgentEvent) -> Observable[str]:
+    return reactivex.of(event.id, event.created_at)
 
 
 async def call(agent: ReActAgent) -> None:
