@@ -16,9 +16,25 @@ __all__ = ["CallDraft"]
 
 
 class CallDraft(Chunked):
-    """A tool call; its chunks are the fragments of its arguments."""
+    """A tool call; its chunks are the fragments of its arguments.
 
-    __slots__ = ("_block", "_content", "_input", "id", "metadata", "model_call", "name", "open", "state")
+    Attributes:
+        open: whether its End has not come.
+        sealed: whether no fragment comes any more.
+    """
+
+    __slots__ = (
+        "_block",
+        "_content",
+        "_input",
+        "id",
+        "metadata",
+        "model_call",
+        "name",
+        "open",
+        "sealed",
+        "state",
+    )
 
     def __init__(self, id: str, name: str, model_call: int) -> None:
         super().__init__()
@@ -26,6 +42,7 @@ class CallDraft(Chunked):
         self.name = name
         self.model_call = model_call
         self.open = True
+        self.sealed = False
         self.state = ToolCallState.PENDING
         self.metadata: Mapping[str, Any] = EMPTY
         self._content: str | None = None
@@ -37,6 +54,7 @@ class CallDraft(Chunked):
         """Make the draft of a call that was streamed before."""
         draft = cls(block.id, block.name, -1)
         draft.open = False
+        draft.sealed = True
         draft.state = block.state
         draft.metadata = block.metadata
         draft.chunks.append(block.content or "")
@@ -51,7 +69,7 @@ class CallDraft(Chunked):
 
     @property
     def final(self) -> bool:
-        return self.state is ToolCallState.FINISHED and not self.open
+        return self.sealed and self.state is ToolCallState.FINISHED
 
     def move(self, state: ToolCallState) -> None:
         self.state = state

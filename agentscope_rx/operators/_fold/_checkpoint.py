@@ -175,7 +175,9 @@ def _restore(state: FoldState, saved: Mapping[str, Any], read: Read[Any]) -> Non
         group = state.group(key)
         group.call = None if call is None else blocks[call]
         group.result = None if result is None else blocks[result]
-        group.fragments = group.call.chunks if fragments and group.call is not None else None
+        if fragments and group.call is not None:
+            group.fragments = group.call.chunks
+            group.call.sealed = False
     state.ending = [state.group(key) for key in saved["ending"]]
 
 
@@ -186,7 +188,7 @@ def _dump_draft(draft: Draft, place: Callable[[Draft | None], int | None], write
             metadata = None if draft.metadata is None else write(dict(draft.metadata))
             return {
                 "kind": kind,
-                "text": draft.read(),
+                "text": draft.text(),
                 "metadata": metadata,
                 "model_call": draft.model_call,
                 "open": draft.open,
@@ -195,7 +197,7 @@ def _dump_draft(draft: Draft, place: Callable[[Draft | None], int | None], write
             return {
                 "kind": "data",
                 "id": draft.id,
-                "data": draft.read(),
+                "data": draft.text(),
                 "media_type": draft.media_type,
                 "url": draft.url,
                 "model_call": draft.model_call,

@@ -25,7 +25,7 @@ class Draft(Protocol):
 
     @property
     def final(self) -> bool:
-        """Whether nothing more comes, unless the reply starts again."""
+        """Whether the block will never change again."""
         ...
 
     def block(self) -> ContentBlock:
@@ -109,6 +109,7 @@ class WholeDraft:
     __slots__ = ("_block",)
 
     final = True
+    fixed = True
 
     def __init__(self, block: ContentBlock) -> None:
         self._block = block

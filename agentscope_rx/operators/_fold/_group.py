@@ -46,20 +46,27 @@ class CallGroup:
             if not call.name:
                 call.rename(name)
         else:
+            self._seal()
             call = self.call = CallDraft(self.id, name, model_call)
             self._blocks.append(call)
         self.fragments = call.chunks
+
+    def _seal(self) -> None:
+        """Let no fragment come any more."""
+        self.fragments = None
+        if self.call is not None:
+            self.call.sealed = True
 
     def end(self, metadata: Mapping[str, Any]) -> None:
         """End the arguments; fragments may follow until the result starts or the next model call does."""
         if self.call is not None and self.call.open:
             self.call.end(metadata)
             if self.own_result is not None:
-                self.fragments = None
+                self._seal()
 
     def end_model_call(self) -> None:
         if self.call is not None and not self.call.open:
-            self.fragments = None
+            self._seal()
 
     def start_result(self, name: str) -> None:
         result = self.own_result
@@ -73,7 +80,7 @@ class CallGroup:
         result = self.result = ResultDraft(self.id, name, call)
         self._blocks.append(result)
         if call is not None and not call.open:
-            self.fragments = None
+            self._seal()
         return result
 
     def end_result(self, name: str, state: ToolResultState, metadata: Mapping[str, Any]) -> None:

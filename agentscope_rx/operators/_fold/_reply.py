@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from agentscope_rx.event import (
     AgentEvent,
+    AgentStartEvent,
     TextBlockDeltaEvent,
     ThinkingBlockDeltaEvent,
     ToolCallDeltaEvent,
@@ -73,11 +74,14 @@ class ReplyFold(FoldState):
         return len(self.ids)
 
     def is_foreign(self, event: AgentEvent) -> bool:
-        """Return whether an event is another's and would leave no trace; in doubt False."""
+        """Return whether an event leaves no trace, since it is another's; in doubt False."""
         if event.source:
             return True
-        reply_id: str = getattr(event, "reply_id", "")
-        return self.scope == "reply" and bool(reply_id) and self.reply_id not in (None, reply_id)
+        if self.ours:  # then it changes who speaks
+            return False
+        if self.scope == "call":
+            return not isinstance(event, AgentStartEvent)
+        return getattr(event, "reply_id", "") != self.reply_id
 
     def apply(self, event: AgentEvent) -> bool:
         """Take the next event of a stream; return whether it was the reply's own, new and in time."""
@@ -153,8 +157,11 @@ class ReplyFold(FoldState):
         return True
 
     def content(self) -> tuple[ContentBlock, ...]:
-        """Return the blocks so far, in order of opening."""
-        return tuple([draft.block() for draft in self.blocks])
+        """Return the blocks so far, in order of opening; what is final at their head is built once."""
+        built, blocks = self.built, self.blocks
+        while len(built) < len(blocks) and blocks[len(built)].final:
+            built.append(blocks[len(built)].block())
+        return (*built, *[draft.block() for draft in blocks[len(built) :]])
 
     def message(self) -> AssistantMessage:
         """Return the message so far."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from agentscope_rx._frozen import EMPTY
-from agentscope_rx.message import ChatUsage, GenerateReason, ToolCallState
+from agentscope_rx.message import ChatUsage, ContentBlock, GenerateReason, ToolCallState
 from agentscope_rx.operators._fold._call import CallDraft
 from agentscope_rx.operators._fold._drafts import DataDraft, Draft, TextDraft
 from agentscope_rx.operators._fold._group import CallGroup
@@ -43,6 +43,7 @@ class FoldState:
         started: whether its AgentStart has come.
         model_call: how many model calls have begun.
         blocks: all blocks, in order of opening.
+        built: what the first of them have become for good.
         text, thinking, data: the open blocks by their `block_id`.
         calls: the groups by their `tool_call_id`.
         ending: groups whose call has ended in this model call.
@@ -52,6 +53,7 @@ class FoldState:
 
     __slots__ = (
         "blocks",
+        "built",
         "calls",
         "created_at",
         "data",
@@ -87,6 +89,7 @@ class FoldState:
         self.started = False
         self.model_call = 0
         self.blocks: list[Draft] = []
+        self.built: list[ContentBlock] = []
         self.text: dict[str, TextDraft] = {}
         self.thinking: dict[str, TextDraft] = {}
         self.data: dict[str, DataDraft] = {}

@@ -20,16 +20,21 @@ class Chunked:
         return self._read != len(self.chunks)
 
     def read(self) -> str:
+        """Return the text so far, and take note that it has been read."""
+        text = self.text()
+        if self._read > 0:  # whoever reads again while the text grows does not join the same chunks again
+            self.chunks[:] = (text,)
+        self._read = len(self.chunks)
+        return text
+
+    def text(self) -> str:
         """Return the text so far; a surrogate pair that was cut between two chunks is one character again."""
         text = "".join(self.chunks)
         if not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError:
-                text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        if self._read > 0:  # whoever reads again while the text grows does not join the same chunks again
-            self.chunks[:] = (text,)
-        self._read = len(self.chunks)
+                return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         return text
 
     def replace(self, text: str) -> None:
