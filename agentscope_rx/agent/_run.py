@@ -119,6 +119,8 @@ class Run:
     def calls(self, ids: tuple[str, ...]) -> tuple[ToolUseBlock, ...]:
         """Return the newest tool calls of those ids, in the order of the ids."""
         newest: dict[str, ToolUseBlock] = {}
+        if not ids:
+            return ()
         for block in reversed(self.fold.content()):
             if isinstance(block, ToolUseBlock) and block.id in ids:
                 newest.setdefault(block.id, block)

@@ -69,10 +69,12 @@ def content_blocks(content: str | ContentBlock | Iterable[ContentBlock]) -> tupl
         raise ConfigurationError(
             f"content is {content!r}; give a string, a content block, or a sequence of content blocks"
         ) from None
-    for block in blocks:
-        if not isinstance(block, ContentBlock):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+    # By class, not by block: a long reply is checked again for each message that is made of it.
+    for kind in set(map(type, blocks)):
+        if not issubclass(kind, ContentBlock):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+            wrong = next(block for block in blocks if type(block) is kind)
             raise ConfigurationError(
-                f"content holds {block!r}, which is no content block; wrap text in TextBlock(…)"
+                f"content holds {wrong!r}, which is no content block; wrap text in TextBlock(…)"
             )
     return blocks
 

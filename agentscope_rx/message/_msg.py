@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any, Final, TypeAlias, TypeVar, final, overload
 
 from attrs import field, frozen
@@ -166,7 +167,7 @@ class _PinnedMsg(Msg):
                     f"{cls.__name__} got content twice, {parts!r} and content={content!r}; give one"
                 )
             parts = (content,)
-        return name, tuple(block for part in parts for block in content_blocks(part))
+        return name, tuple(chain.from_iterable(map(content_blocks, parts)))
 
 
 @final
