@@ -51,7 +51,7 @@ def check_call(
     """Run a call to its end and check the laws on it; raise `AssertionError` where one is broken.
 
     1. Cold: making the call changes nothing.
-    2. Well-formed: AgentStart first, AgentEnd last and once, every Start has its End; refused calls are empty.
+    2. Well-formed: AgentStart first, AgentEnd last and once, each Start has its End; a refused call is empty.
     3. One reply: every event of the top level carries one reply id.
     4. Fold: the stream folds to what is stored and to what `AgentResultEvent` carries; with `outer` (an
        `on_agent` hook changes the stream) only to a message of that id.
@@ -152,7 +152,9 @@ def _check_frame(events: list[AgentEvent], error: Exception | None) -> None:
     assert isinstance(events[-1], AgentEndEvent), f"L2: the last event is {events[-1]!r}"
     assert [events[-1]] == [event for event in own if isinstance(event, AgentEndEvent)], "L2: two AgentEnds"
     assert (events[-1].error is None) == (error is None), f"L2: {events[-1]!r}, and the stream: {error!r}"
-    # WF
+    violations: list[Exception] = []
+    rx.from_iterable(events).pipe(well_formed()).subscribe(on_error=violations.append)
+    assert violations == [], f"L2: {violations[0]}"
     ids = {event.reply_id for event in own if isinstance(event, ReplyEvent)}
     assert ids == {events[0].reply_id}, f"L3: more than one reply id: {ids}"
 
