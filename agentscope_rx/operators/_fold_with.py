@@ -8,6 +8,7 @@ from typing import TypeVar
 import reactivex
 from reactivex import Observable, operators as ops
 
+from agentscope_rx.operators._arguments import check_function
 from agentscope_rx.typing import Fold, Operator
 
 __all__ = ["reduce_with", "scan_with"]
@@ -27,9 +28,13 @@ def reduce_with(seed: Callable[[], S], fold: Fold[S, A]) -> Operator[A, S]:
         -1-2-3-|
         -------(6,|)          reduce_with(lambda: 0, add)
     Shape:  Observable[A] → Observable[S], one item.
-    Errors: those of the source; what `seed` or `fold` raises.
+    Errors: those of the source; what `seed` or `fold` raises. Raises `ConfigurationError` for what is no
+        function, as a seed itself.
     Source: Reactor's `reduceWith`.
     """
+
+    check_function("reduce_with", seed)
+    check_function("reduce_with", fold)
 
     def operator(source: Observable[A]) -> Observable[S]:
         return reactivex.defer(lambda _: source.pipe(ops.reduce(fold, seed())))
@@ -46,9 +51,13 @@ def scan_with(seed: Callable[[], S], fold: Fold[S, A]) -> Operator[A, S]:
         -1-2-3-|
         -1-3-6-|              scan_with(lambda: 0, add)
     Shape:  Observable[A] → Observable[S], as many items.
-    Errors: those of the source; what `seed` or `fold` raises.
+    Errors: those of the source; what `seed` or `fold` raises. Raises `ConfigurationError` for what is no
+        function, as a seed itself.
     Source: Reactor's `scanWith`.
     """
+
+    check_function("scan_with", seed)
+    check_function("scan_with", fold)
 
     def operator(source: Observable[A]) -> Observable[S]:
         return reactivex.defer(lambda _: source.pipe(ops.scan(fold, seed())))
