@@ -124,7 +124,7 @@ def guard(reply_id: str, report: Report, frame: bool = False) -> Operator[Any, A
                         close(kind, key, state)
 
             def on_next(event: Any) -> None:
-                kind: type[Any] = type(event)
+                kind: Any = type(event)  # pyright: ignore[reportUnknownVariableType] - it may be anything
                 if kind is TextBlockDeltaEvent:
                     if event.block_id in text and event.reply_id == reply_id:
                         emit(event)
@@ -163,7 +163,7 @@ def guard(reply_id: str, report: Report, frame: bool = False) -> Operator[Any, A
                             "make events with the reply_id of the events that pass",
                         )
                     event = evolve(event, reply_id=reply_id)
-                kind: type[AgentEvent] = type(event)
+                kind: Any = type(event)  # pyright: ignore[reportUnknownVariableType] - it may be any event
                 if kind in _STARTS:
                     begin(_STARTS[kind], event)
                 elif kind in _DELTAS:

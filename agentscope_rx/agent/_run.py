@@ -74,7 +74,7 @@ class Run:
 
     def start(self) -> AgentStartEvent:
         """Return the event that begins the call."""
-        return AgentStartEvent(self.ctx.session_id, self.reply_id, self.agent.name)
+        return AgentStartEvent(session_id=self.ctx.session_id, reply_id=self.reply_id, name=self.agent.name)
 
     def record(self, event: AgentEvent) -> bool:
         """Take an event into the message and the loop's state; False for a result that has passed before."""

@@ -142,7 +142,12 @@ def in_turn(
                 over = True
                 return
             subscription.dispose()
-            when_clean(lambda _: None)
+            when_clean(report)
+
+        def report(unsaved: Exception | None) -> None:
+            if unsaved is not None:
+                context = {"message": "a disposed call could not be saved", "exception": unsaved}
+                scheduler.loop.call_exception_handler(context)
 
         gate.enter(scheduler.loop, go)
         return Disposable(dispose)

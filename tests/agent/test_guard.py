@@ -161,8 +161,9 @@ def test_it_is_reported_once_per_hook_and_call() -> None:
     with pytest.warns(MiddlewareProtocolWarning, match=r"on_\w+: dropped [XZ]; do Y") as caught:
         report_three_times()
 
-    assert ["on_acting: dropped X; do Y", "on_model_call: dropped Z; do Y"] == [
-        str(w.message) for w in caught
+    assert [str(w.message) for w in caught] == [
+        "on_acting: dropped X; do Y",
+        "on_model_call: dropped Z; do Y",
     ]
 
 
