@@ -37,7 +37,8 @@ class CallDraft(Chunked):
     )
 
     def __init__(self, id: str, name: str, model_call: int) -> None:
-        super().__init__()
+        self.chunks = []
+        self._read = -1
         self.id = id
         self.name = name
         self.model_call = model_call

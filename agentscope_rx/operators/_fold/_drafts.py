@@ -41,7 +41,8 @@ class TextDraft(Chunked):
     def __init__(
         self, make: Callable[[str, Mapping[str, Any] | None], ContentBlock], model_call: int
     ) -> None:
-        super().__init__()
+        self.chunks = []
+        self._read = -1
         self.make = make
         self.model_call = model_call
         self.open = True
@@ -70,7 +71,8 @@ class DataDraft(Chunked):
     __slots__ = ("_block", "id", "media_type", "model_call", "open", "url")
 
     def __init__(self, id: str, media_type: str | None, model_call: int) -> None:
-        super().__init__()
+        self.chunks = []
+        self._read = -1
         self.id = id
         self.media_type = media_type
         self.model_call = model_call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from agentscope_rx.event import (
@@ -149,7 +150,12 @@ class ReplyFold(FoldState):
         if step is None:
             return takes(self, e)
         if e.reply_id == self.speaker and e.source is None:
-            if not self.ids.add(e.id):
+            id = e.id
+            ids = self.ids
+            if id > ids.newest:
+                ids.newest = id
+                ids.noted.append(id)
+            elif not ids.add(id):
                 return False
         elif not takes(self, e):
             return False
@@ -158,10 +164,14 @@ class ReplyFold(FoldState):
 
     def content(self) -> tuple[ContentBlock, ...]:
         """Return the blocks so far, in order of opening; what is final at their head is built once."""
-        built, blocks = self.built, self.blocks
-        while len(built) < len(blocks) and blocks[len(built)].final:
-            built.append(blocks[len(built)].block())
-        return (*built, *[draft.block() for draft in blocks[len(built) :]])
+        built = self.built
+        drafts = islice(self.blocks, len(built), None)
+        for draft in drafts:
+            block = draft.block()
+            if not draft.final:
+                return (*built, block, *[later.block() for later in drafts])
+            built.append(block)
+        return tuple(built)
 
     def message(self) -> AssistantMessage:
         """Return the message so far."""
