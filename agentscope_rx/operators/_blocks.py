@@ -6,6 +6,7 @@ from reactivex import Observable, abc
 
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.message import ContentBlock
+from agentscope_rx.operators._attach import attach
 from agentscope_rx.operators._fold import ReplyFold, Scope, check_selection
 from agentscope_rx.operators._merge import DELTAS
 from agentscope_rx.typing import Operator
@@ -56,7 +57,7 @@ def blocks(reply_id: str | None = None, *, scope: Scope = "reply") -> Operator[A
                 emit(everything=True)
                 observer.on_completed()
 
-            return source.subscribe(on_next, observer.on_error, on_completed, scheduler=scheduler)
+            return attach(source, on_next, observer.on_error, on_completed, scheduler)
 
         return Observable(subscribe)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 from reactivex import Observable, abc
 
 from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.operators._attach import attach
 from agentscope_rx.typing import Fold, Key, Operator, Predicate
 
 __all__ = ["group_reduce"]
@@ -107,7 +108,7 @@ def group_reduce(
                     observer.on_next(waiting.popleft().state)
                 observer.on_completed()
 
-            return source.subscribe(on_next, observer.on_error, on_completed, scheduler=scheduler)
+            return attach(source, on_next, observer.on_error, on_completed, scheduler)
 
         return Observable(subscribe)
 

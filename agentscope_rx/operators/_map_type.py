@@ -10,6 +10,7 @@ from reactivex import Observable, abc
 from agentscope_rx.errors import NotAnEventError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.operators._arguments import check_class, check_function
+from agentscope_rx.operators._attach import attach
 from agentscope_rx.typing import Operator
 
 __all__ = ["map_type"]
@@ -75,7 +76,7 @@ class _Mapped(Observable[AgentEvent]):
             if mapped is not None:
                 emit(mapped)
 
-        return self.origin.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+        return attach(self.origin, on_next, observer.on_error, observer.on_completed, scheduler)
 
 
 def _mapped(stages: tuple[Stage, ...], event: AgentEvent) -> AgentEvent | None:

@@ -10,6 +10,7 @@ from reactivex import Observable, abc
 
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.message import AssistantMessage
+from agentscope_rx.operators._attach import attach
 from agentscope_rx.operators._fold import ReplyFold, Scope, Seed, check_selection
 from agentscope_rx.typing import Operator
 
@@ -58,7 +59,7 @@ def snapshots(
                 newest = ref(after)
                 observer.on_next(after)
 
-            return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+            return attach(source, on_next, observer.on_error, observer.on_completed, scheduler)
 
         return Observable(subscribe)
 

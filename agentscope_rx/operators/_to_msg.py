@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from reactivex import Observable, abc
 
 from agentscope_rx.errors import AgentScopeError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.message import AssistantMessage
+from agentscope_rx.operators._attach import attach
 from agentscope_rx.operators._fold import ReplyFold, Scope, Seed, check_selection
 from agentscope_rx.typing import Operator
 
@@ -62,8 +61,7 @@ def to_msg(
                     observer.on_next(fold.message())
                 observer.on_completed()
 
-            on_next = cast("abc.OnNext[AgentEvent]", fold.apply)
-            return source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
+            return attach(source, fold.apply, on_error, on_completed, scheduler)
 
         return Observable(subscribe)
 

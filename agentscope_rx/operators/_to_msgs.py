@@ -7,6 +7,7 @@ from reactivex import Observable, abc
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent
 from agentscope_rx.message import AssistantMessage
+from agentscope_rx.operators._attach import attach
 from agentscope_rx.operators._fold import ReplyFold, Scope, Seed, check_selection
 from agentscope_rx.typing import Operator
 
@@ -63,7 +64,7 @@ def to_msgs(
                 flush()
                 observer.on_completed()
 
-            return source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
+            return attach(source, on_next, on_error, on_completed, scheduler)
 
         return Observable(subscribe)
 
