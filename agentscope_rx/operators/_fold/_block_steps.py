@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from agentscope_rx.event import (
@@ -25,7 +24,7 @@ __all__ = ["BLOCK_STEPS"]
 
 
 def start_text(state: FoldState, event: TextBlockStartEvent) -> None:
-    if not _is_open(state.text, event.block_id, state.model_call):
+    if event.block_id not in state.text or not _goes_on(state.text[event.block_id], state.model_call):
         draft = state.text[event.block_id] = TextDraft(TextBlock, state.model_call)
         state.blocks.append(draft)
 
@@ -43,7 +42,7 @@ def end_text(state: FoldState, event: TextBlockEndEvent) -> None:
 
 
 def start_thinking(state: FoldState, event: ThinkingBlockStartEvent) -> None:
-    if not _is_open(state.thinking, event.block_id, state.model_call):
+    if event.block_id not in state.thinking or not _goes_on(state.thinking[event.block_id], state.model_call):
         draft = state.thinking[event.block_id] = TextDraft(ThinkingBlock, state.model_call)
         state.blocks.append(draft)
 
@@ -61,7 +60,7 @@ def end_thinking(state: FoldState, event: ThinkingBlockEndEvent) -> None:
 
 
 def start_data(state: FoldState, event: DataBlockStartEvent) -> None:
-    if not _is_open(state.data, event.block_id, state.model_call):
+    if event.block_id not in state.data or not _goes_on(state.data[event.block_id], state.model_call):
         id = event.block_id or f"data-{len(state.blocks) + 1}"
         draft = state.data[event.block_id] = DataDraft(id, event.media_type, state.model_call)
         state.blocks.append(draft)
@@ -83,11 +82,8 @@ def add_hint(state: FoldState, event: HintBlockEvent) -> None:
     state.blocks.append(WholeDraft(HintBlock(event.block_id, event.hint, event.hint_source)))
 
 
-def _is_open(drafts: Mapping[str, TextDraft | DataDraft], block_id: str, model_call: int) -> bool:
+def _goes_on(known: TextDraft | DataDraft, model_call: int) -> bool:
     """Return whether a Start is a repetition; one of a later model call closes what had no End."""
-    known = drafts.get(block_id)
-    if known is None:
-        return False
     known.open = known.model_call == model_call
     return known.open
 

@@ -115,9 +115,13 @@ class ReplyFold(FoldState):
                 elif not ids.add(id):
                     return False
                 try:
-                    self.calls[e.tool_call_id].result.text.append(e.delta)  # pyright: ignore[reportOptionalMemberAccess]
-                except (KeyError, AttributeError):  # no Start, or the first text
+                    text = self.calls[e.tool_call_id].result.text  # pyright: ignore[reportOptionalMemberAccess]
+                except (KeyError, AttributeError):  # no Start
+                    return True
+                if text is None:  # the first text, or none any more
                     STEPS[cls](self, e)
+                else:
+                    text.append(e.delta)
                 return True
         elif cls is ToolCallDeltaEvent:
             if e.reply_id == self.speaker and e.source is None:
