@@ -84,8 +84,8 @@ def add_hint(state: FoldState, event: HintBlockEvent) -> None:
 
 def _goes_on(known: TextDraft | DataDraft, model_call: int) -> bool:
     """Return whether a Start is a repetition; one of a later model call closes what had no End."""
-    known.open = known.model_call == model_call
-    return known.open
+    known.final = known.model_call != model_call
+    return not known.final
 
 
 BLOCK_STEPS: Final = {

@@ -191,7 +191,7 @@ def _dump_draft(draft: Draft, place: Callable[[Draft | None], int | None], write
                 "text": draft.text(),
                 "metadata": metadata,
                 "model_call": draft.model_call,
-                "open": draft.open,
+                "open": not draft.final,
             }
         case DataDraft():
             return {
@@ -201,7 +201,7 @@ def _dump_draft(draft: Draft, place: Callable[[Draft | None], int | None], write
                 "media_type": draft.media_type,
                 "url": draft.url,
                 "model_call": draft.model_call,
-                "open": draft.open,
+                "open": not draft.final,
             }
         case CallDraft():
             return {
@@ -232,12 +232,12 @@ def _restore_draft(saved: Mapping[str, Any], blocks: list[Any], read: Read[Any])
         case "text" | "thinking" as kind:
             text = TextDraft(KINDS[kind], saved["model_call"])
             text.chunks.append(saved["text"])
-            text.metadata, text.open = saved["metadata"], saved["open"]
+            text.metadata, text.final = saved["metadata"], not saved["open"]
             return text
         case "data":
             data = DataDraft(saved["id"], saved["media_type"], saved["model_call"])
             data.chunks.append(saved["data"])
-            data.url, data.open = saved["url"], saved["open"]
+            data.url, data.final = saved["url"], not saved["open"]
             return data
         case "call":
             call = CallDraft.of(read(ToolUseBlock, saved["block"]))

@@ -36,7 +36,7 @@ class Draft(Protocol):
 class TextDraft(Chunked):
     """A text or thinking block."""
 
-    __slots__ = ("_block", "make", "metadata", "model_call", "open")
+    __slots__ = ("_block", "final", "make", "metadata", "model_call")
 
     def __init__(
         self, make: Callable[[str, Mapping[str, Any] | None], ContentBlock], model_call: int
@@ -45,16 +45,12 @@ class TextDraft(Chunked):
         self._read = -1
         self.make = make
         self.model_call = model_call
-        self.open = True
+        self.final = False
         self.metadata: Mapping[str, Any] | None = None
         self._block: ContentBlock | None = None
 
-    @property
-    def final(self) -> bool:
-        return not self.open
-
     def end(self, metadata: Mapping[str, Any]) -> None:
-        self.open = False
+        self.final = True
         if metadata:
             self.metadata = of_provider(metadata)
             self._block = None
@@ -68,7 +64,7 @@ class TextDraft(Chunked):
 class DataDraft(Chunked):
     """A data block: base64 chunks, or an address, which then is all of it."""
 
-    __slots__ = ("_block", "id", "media_type", "model_call", "open", "url")
+    __slots__ = ("_block", "final", "id", "media_type", "model_call", "url")
 
     def __init__(self, id: str, media_type: str | None, model_call: int) -> None:
         self.chunks = []
@@ -77,12 +73,8 @@ class DataDraft(Chunked):
         self.media_type = media_type
         self.model_call = model_call
         self.url: str | None = None
-        self.open = True
+        self.final = False
         self._block: ContentBlock | None = None
-
-    @property
-    def final(self) -> bool:
-        return not self.open
 
     def add(self, data: str, url: str | None, media_type: str | None) -> None:
         """Take more data; the first media type that is named stands."""
@@ -92,7 +84,7 @@ class DataDraft(Chunked):
             self.url = url
 
     def end(self) -> None:
-        self.open = False
+        self.final = True
 
     def block(self) -> ContentBlock:
         if self._block is None or self.has_grown:

@@ -24,23 +24,28 @@ class Chunked:
 
     def read(self) -> str:
         """Return the text so far, and take note that it has been read."""
-        text = self.text()
+        text = "".join(self.chunks)
+        if not text.isascii():
+            text = _whole(text)
         if self._read > 0:  # whoever reads again while the text grows does not join the same chunks again
             self.chunks[:] = (text,)
         self._read = len(self.chunks)
         return text
 
     def text(self) -> str:
-        """Return the text so far; a surrogate pair that was cut between two chunks is one character again."""
-        text = "".join(self.chunks)
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        return text
+        """Return the text so far."""
+        return _whole("".join(self.chunks))
 
     def replace(self, text: str) -> None:
         """Let another text stand in its place."""
         self.chunks[:] = (text,)
         self._read = -1
+
+
+def _whole(text: str) -> str:
+    """Make one character again of a surrogate pair that was cut between two chunks."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text
