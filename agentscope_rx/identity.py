@@ -108,10 +108,10 @@ def format_timestamp(created_at: str) -> str:
     """
     try:
         moment = datetime.fromisoformat(created_at)
-    except ValueError:
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
         return created_at
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
     return moment.isoformat(" ", "milliseconds")
 
 

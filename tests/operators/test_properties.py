@@ -195,7 +195,9 @@ def two_in_one(random: Random, *streams: list[AgentEvent]) -> list[AgentEvent]:
 
 @pytest.mark.parametrize("seed", BROKEN)
 def test_whatever_comes_is_folded_and_nothing_is_raised(seed: int) -> None:
-    events = chaos(seed)
+    events: list[Any] = chaos(seed)
+    for stranger in ("text", None, 7, object):
+        events.insert(Random(seed).randint(0, len(events)), stranger)
     copies = deepcopy(events)
     errors: list[Exception] = []
 

@@ -16,9 +16,14 @@ from agentscope_rx.event import (
     AgentEndEvent,
     AgentEvent,
     AgentStartEvent,
+    ConfirmResult,
+    RequireUserConfirmEvent,
     TextBlockDeltaEvent,
     TextBlockEndEvent,
     TextBlockStartEvent,
+    ToolCallDeltaEvent,
+    ToolCallStartEvent,
+    UserConfirmResultEvent,
 )
 from agentscope_rx.message import (
     AssistantMessage,
@@ -267,6 +272,26 @@ def test_wrong_arguments_are_refused_at_the_call(arguments: dict[str, Any], prob
 def test_a_seed_that_is_no_agents_message_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="AssistantMessage"):
         to_msg(seed=UserMessage("hi"))
+
+
+@pytest.mark.parametrize("created_at", ["", "yesterday", "0001-01-01T00:00:00+23:00", "2026-13-01T00:00:00Z"])
+def test_a_time_that_is_none_is_left_as_it_is(created_at: str) -> None:
+    assert fold([AgentStartEvent("s", "r", created_at=created_at)]).timestamp == created_at
+
+
+def test_an_edit_that_is_no_json_is_what_the_call_gets() -> None:
+    call = ToolUseBlock("c", "tool")
+    edited = ToolUseBlock("c", "tool", {"when": 1j})
+    events = [
+        ToolCallStartEvent("r", "c", "tool"),
+        ToolCallDeltaEvent("r", "c", "tool", '{"when": 1}'),
+        RequireUserConfirmEvent("r", [call]),
+        UserConfirmResultEvent("r", [ConfirmResult(True, edited), ConfirmResult(False, None)]),
+    ]
+
+    (block,) = fold(events).content
+    assert isinstance(block, ToolUseBlock)
+    assert (block.input, block.content, block.state) == ({"when": 1j}, None, ToolCallState.ALLOWED)
 
 
 def test_the_reason_of_a_paused_message_goes_when_the_reply_goes_on() -> None:

@@ -95,9 +95,16 @@ class CallDraft(Chunked):
             if edited.content and _same(loads_object(edited.content), edited.input):
                 self.replace(edited.content)
             elif not _same(self._input, edited.input):
-                self.replace(_write(edited.input))
+                self._take_input(edited.input)
         elif edited.content:
             self.replace(edited.content)
+
+    def _take_input(self, input: Mapping[str, Any]) -> None:
+        try:
+            self.replace(dumps(dict(input)).decode())
+        except ValueError:  # no JSON: there is only what was given
+            self.chunks[:] = ()
+            self._read, self._content, self._input = 0, None, FrozenDict(input)
 
     def _parse(self) -> None:
         if self.has_grown:
@@ -122,10 +129,3 @@ def _same(a: object, b: object) -> bool:
         return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
         return False
-
-
-def _write(input: Mapping[str, Any]) -> str:
-    try:
-        return dumps(dict(input)).decode()
-    except ValueError:
-        return ""

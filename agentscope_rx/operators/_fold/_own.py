@@ -25,7 +25,7 @@ def takes(state: FoldState, event: AgentEvent) -> bool:
     3. A copy of an event has no effect; an event without an id is no copy.
     4. After its end a reply takes no event but those that start it again.
     """
-    if event.source:
+    if not isinstance(event, AgentEvent) or event.source:  # pyright: ignore[reportUnnecessaryIsInstance] - a stream may carry anything
         return False
     reply_id: str = getattr(event, "reply_id", "")
     belongs = _belongs_to_call if state.scope == "call" else _belongs_to_reply

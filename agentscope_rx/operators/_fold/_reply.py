@@ -76,7 +76,7 @@ class ReplyFold(FoldState):
 
     def is_foreign(self, event: AgentEvent) -> bool:
         """Return whether an event leaves no trace, since it is another's; in doubt False."""
-        if event.source:
+        if not isinstance(event, AgentEvent) or event.source:  # pyright: ignore[reportUnnecessaryIsInstance] - a stream may carry anything
             return True
         if self.ours:  # then it changes who speaks
             return False
