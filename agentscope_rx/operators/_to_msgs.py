@@ -97,11 +97,9 @@ class _Replies:
 
     def _stays(self, event: AgentEvent) -> bool:
         """Return whether an event that the speaker did not take leaves the word to it."""
-        if (
-            not isinstance(event, AgentEvent)
-            or event.source
-            or (self._scope == "call" and not isinstance(event, AgentStartEvent))
-        ):
+        if not isinstance(event, AgentEvent) or event.source:  # pyright: ignore[reportUnnecessaryIsInstance] - a stream may carry anything
+            return True
+        if self._scope == "call" and not isinstance(event, AgentStartEvent):
             return True
         reply_id: str = getattr(event, "reply_id", "")
         return not reply_id or (self._speaker is not None and reply_id == self._speaker.reply_id)
