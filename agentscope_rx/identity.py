@@ -10,7 +10,6 @@ from __future__ import annotations
 import calendar
 import itertools
 import os
-import secrets
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -37,7 +36,7 @@ class Emitter:
 # look up only one that does not.
 _FIRST: Final = 1_000_000
 
-_process = secrets.token_hex(6)
+_process = os.urandom(6).hex()
 _calls = itertools.count(1)
 _alive: Final[WeakSet[Emitter]] = WeakSet()
 
@@ -138,7 +137,7 @@ def deterministic(
 
 def _renew_after_fork() -> None:
     global _process, _stamping
-    _process = secrets.token_hex(6)
+    _process = os.urandom(6).hex()
     _stamping = Lock()  # the parent's may be held by a thread that the child does not have
     for emitter in _alive:
         emitter.prefix = _unique_prefix()
