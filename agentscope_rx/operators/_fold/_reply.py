@@ -86,22 +86,23 @@ class ReplyFold(FoldState):
 
     def apply(self, event: AgentEvent) -> bool:
         """Take the next event of a stream; return whether it was the reply's own, new and in time."""
-        # Nine events out of ten are deltas. Theirs are the steps of `STEPS` written out, which is 1.8 times
-        # faster; one branch for each class, because CPython 3.11's inline caches sit in the code, so that an
-        # attribute load that several classes share costs 60 to 100 ns more an event.
+        # Whatever comes goes the same way: is it the reply's own, and new? Then its key finds its group, and
+        # its step is the reduce of that group. Nine events out of ten are deltas, so that theirs is written
+        # out, which is 1.5 times faster; for each class apart, because CPython 3.11's inline caches sit in
+        # the code: an attribute load that several classes share costs more than one of a single class.
         e: Any = event
         cls = type(event)
         if cls is TextBlockDeltaEvent:
-            if e.reply_id == self.speaker and e.source is None:
+            if e.reply_id == self.speaker and e.source is None:  # its own …
                 id = e.id
                 ids = self.ids
-                if id > ids.newest:
+                if id > ids.newest:  # … and new …
                     ids.newest = id
                     ids.noted.append(id)
                 elif not ids.add(id):
                     return False
                 try:
-                    self.text[e.block_id].chunks.append(e.delta)
+                    self.text[e.block_id].chunks.append(e.delta)  # … by its key to its group
                 except KeyError:  # no Start
                     return True
                 return True
