@@ -55,8 +55,8 @@ def facts() -> dict[str, str]:
     """Return what the figures depend on."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        platform.python_implementation(): platform.python_version(),
+        platform.system(): f"{platform.machine()} with {os.cpu_count()} cores",
         **{name: version(name) for name in _PACKAGES},
     }
 
@@ -72,8 +72,8 @@ def save(results: Sequence[Result], command: str) -> None:
     head, _, _ = readme.read_text(encoding="utf-8").partition(_MARK)
     short = reasons(results)
     parts = [
-        f"## The newest table\n\n`{command}`, {results[0].rounds} rounds. "
-        + "; ".join(f"{name} {value}" for name, value in about.items())
+        f"## The newest table\n\n`{command}`, {results[0].rounds} rounds; "
+        + ", ".join(f"{name} {value}" for name, value in about.items())
         + ".",
         "\n".join([HEADER, *map(line, results)]),
         *(["## Short of the goal", *short] if short else []),

@@ -1,5 +1,7 @@
 """Every row of the benchmarks runs, at a tiny size; the peers, which the tests do not install, stay out."""
 
+import json
+
 import pytest
 
 from benchmarks import _report
@@ -92,3 +94,19 @@ def test_the_table_says_what_was_missed_and_why():
     assert _report.line(result) == "| 1 | work | other | ≥ 3× | **2** | 2 – 2 | **no** |"
     [reason] = _report.reasons([result])
     assert "why" in reason
+
+
+def test_saving_replaces_the_table_and_leaves_what_stands_above_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(_report, "_HERE", tmp_path)
+    monkeypatch.setattr(_report, "_PACKAGES", ("attrs",))
+    readme = tmp_path / "README.md"
+    readme.write_text(f"how\n{_report._MARK}\nan older table\n")
+    results = list(measure(_comparison(2.0, 8.0, at_least(3)), frozenset({1}), rounds=2))
+    _report.save(results, "the command")
+    text = readme.read_text()
+    assert text.startswith(f"how\n{_report._MARK}")
+    assert "`the command`, 2 rounds" in text
+    assert _report.line(results[0]) in text
+    assert "older" not in text
+    assert "Short of the goal" not in text
+    assert json.loads((tmp_path / "results.json").read_text())["results"][0]["reached"]["median"] == 4.0
