@@ -48,7 +48,7 @@ def group_reduce(
        source completes, all that is left.
 
     It is `ops.group_by_until(key, …)` and `ops.flat_map(ops.reduce(fold, seed()))` in order of opening, as
-    one stage: 15 times faster, and 90 times where groups are small.
+    one stage: 19 times faster with 54 items to a group, 200 times with 5.
 
     Args:
         key: the group that an item belongs to.
