@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Any, Protocol, cast, final, runtime_checkable
 
 import reactivex as rx
 from attrs import Attribute, evolve, field, frozen
@@ -105,7 +105,7 @@ class ReActAgent:
 
     name: str = field(validator=_named)
     sys_prompt: str = ""
-    model: ChatModel = field(kw_only=True, validator=_a_model)
+    model: ChatModel = field(default=cast(ChatModel, None), validator=_a_model)
     toolkit: Toolkit = field(default=None, converter=_toolkit, kw_only=True)
     middlewares: Sequence[MiddlewareBase] = field(default=(), converter=_middlewares, kw_only=True)
     max_iters: int = field(default=10, validator=_positive, kw_only=True)

@@ -540,6 +540,7 @@ def test_a_subscriber_that_raises_frees_the_session() -> None:
     [
         (lambda: ReActAgent("", model=ScriptedModel("x")), ["name", "''"]),
         (lambda: ReActAgent("a", model="gpt"), ["model", "gpt", "ScriptedModel"]),
+        (lambda: ReActAgent("a"), ["model", "None", "ScriptedModel"]),
         (lambda: ReActAgent("a", model=ScriptedModel("x"), max_iters=0), ["max_iters", "0"]),
         (
             lambda: ReActAgent("a", model=ScriptedModel("x"), max_concurrent_tools=-1),
