@@ -76,6 +76,7 @@ class Shape:
         order: attributes in the order of the wire, if that is not the order of the fields; may name
             properties, which are only written.
         absent: attributes whose empty value means that there is none.
+        java_absent: the same, but only under `java=True`; otherwise empty is a value.
         required: attributes that must be there to be read.
         fresh: an id or a time that is missing is made anew; else it is the empty string.
         added: attributes that Java does not know.
@@ -88,6 +89,7 @@ class Shape:
     nulls: bool = False
     order: tuple[str, ...] = ()
     absent: frozenset[str] = frozenset()
+    java_absent: frozenset[str] = frozenset()
     required: frozenset[str] = frozenset()
     fresh: bool = False
     added: frozenset[str] = frozenset()
@@ -145,7 +147,7 @@ _SHAPES: Final[dict[type, Shape]] = {
         added=_names("reasoning_tokens"),
     ),
     ContentBlock: Shape(),
-    HintBlock: Shape(nulls=True, absent=_names("id hint")),
+    HintBlock: Shape(nulls=True, absent=_names("id"), java_absent=_names("hint")),
     ImageBlock: Shape(also=_PIXELS),
     TextBlock: Shape(added=_names("metadata")),
     ThinkingBlock: Shape(nulls=True),

@@ -118,8 +118,9 @@ def _value_hook(cls: type, java: bool, hooks: _Hooks) -> Hook:
 def _parts_writer(cls: type, java: bool, hooks: _Hooks) -> Hook:
     shape, tag = shape_of(cls), tag_of(cls)
     nulls = shape is not None and shape.nulls
+    java_absent = shape.java_absent if java and shape is not None else frozenset[str]()
     plan = [
-        (part.name, key, part.absent, part.type is float)
+        (part.name, key, part.absent or part.name in java_absent, part.type is float)
         for part in parts_of(cls)
         if (key := part.java_key if java else part.key) is not None
     ]

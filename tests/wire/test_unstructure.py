@@ -224,10 +224,15 @@ def test_an_empty_source_is_written_and_empty_metadata_is_not() -> None:
     )
 
 
+def test_an_empty_hint_is_a_hint_and_only_for_java_none() -> None:
+    assert wire.to_dict(HintBlock("h", ""))["hint"] == ""
+    assert wire.to_dict(HintBlock("h", ""), java=True)["hint"] is None
+
+
 def test_a_message_writes_its_nulls_as_java_does() -> None:
     msg = Msg(None, None, [ToolUseBlock("", ""), ToolResultBlock("", ""), HintBlock("")], id="", timestamp="")
 
-    assert wire.dumps_msg(msg) == (
+    assert wire.dumps_msg(msg, java=True) == (
         b'{"id":null,"name":null,"role":null,"content":['
         b'{"type":"tool_use","id":null,"name":null,"input":{},"content":null,"metadata":{},"state":"pending"},'
         b'{"type":"tool_result","id":null,"name":null,"output":[],"metadata":{},"state":"running"},'
