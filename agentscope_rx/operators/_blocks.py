@@ -50,7 +50,8 @@ def blocks(reply_id: str | None = None, *, scope: Scope = "reply") -> Operator[A
                     observer.on_next(drafts[emitted - 1].block())
 
             def on_next(event: AgentEvent) -> None:
-                if fold.apply(event) and not isinstance(event, DELTAS):
+                # Before a reply has spoken, one cannot know whose the blocks are.
+                if fold.apply(event) and fold.reply_id is not None and not isinstance(event, DELTAS):
                     emit(everything=fold.complete and not fold.waits)
 
             def on_completed() -> None:

@@ -69,6 +69,11 @@ class CallDraft(Chunked):
         return self.state is ToolCallState.FINISHED
 
     @property
+    def waits(self) -> bool:
+        """Whether the call waits for an answer or an outcome."""
+        return self.state is ToolCallState.ASKING or self.state is ToolCallState.SUBMITTED
+
+    @property
     def final(self) -> bool:
         return self.sealed and self.state is ToolCallState.FINISHED
 

@@ -37,7 +37,7 @@ def add_fragment(state: FoldState, event: ToolCallDeltaEvent) -> None:
 def end_call(state: FoldState, event: ToolCallEndEvent) -> None:
     group = state.calls.get(event.tool_call_id)
     if group is not None:
-        group.end(event.metadata)
+        group.end(event.metadata, state.model_call)
         state.ending.append(group)
 
 
@@ -75,7 +75,9 @@ def submit(state: FoldState, event: RequireExternalExecutionEvent) -> None:
 
 def _let_wait(state: FoldState, calls: Iterable[ToolUseBlock], why: ToolCallState) -> bool:
     groups = [group for call in calls if (group := state.calls.get(call.id)) is not None]
-    return sum(group.ask(why) for group in groups) > 0
+    asked = [call for group in groups if (call := group.ask(why)) is not None]
+    state.asked.update(dict.fromkeys(asked))
+    return bool(asked)
 
 
 def answer(state: FoldState, event: UserConfirmResultEvent) -> None:

@@ -95,6 +95,7 @@ def go_on_from(state: FoldState, message: Msg) -> None:
         state.reasons.end(message.generate_reason, failed=False)
     for block in message.content:
         state.blocks.append(_draft_of(block, state))
+    state.asked = dict.fromkeys(_calls_that_wait(state))
 
 
 def _draft_of(block: ContentBlock, state: FoldState) -> Draft:
@@ -106,6 +107,10 @@ def _draft_of(block: ContentBlock, state: FoldState) -> Draft:
         draft = group.result = ResultDraft.of(block, group.call)
         return draft
     return WholeDraft(block)
+
+
+def _calls_that_wait(state: FoldState) -> list[CallDraft]:
+    return [draft for draft in state.blocks if isinstance(draft, CallDraft) and draft.waits]
 
 
 def save(state: FoldState) -> dict[str, Any]:
@@ -179,6 +184,7 @@ def _restore(state: FoldState, saved: Mapping[str, Any], read: Read[Any]) -> Non
             group.fragments = group.call.chunks
             group.call.sealed = False
     state.ending = [state.group(key) for key in saved["ending"]]
+    state.asked = dict.fromkeys(_calls_that_wait(state))
 
 
 def _dump_draft(draft: Draft, place: Callable[[Draft | None], int | None], write: Write) -> dict[str, Any]:

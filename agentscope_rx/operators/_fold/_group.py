@@ -43,7 +43,7 @@ class CallGroup:
         call = self.call
         if call is not None and call.model_call == model_call and (call.open or self.own_result is None):
             call.open = True
-            if not call.name:
+            if not call.name and not call.finished:
                 call.rename(name)
         else:
             self._seal()
@@ -57,11 +57,11 @@ class CallGroup:
         if self.call is not None:
             self.call.sealed = True
 
-    def end(self, metadata: Mapping[str, Any]) -> None:
+    def end(self, metadata: Mapping[str, Any], model_call: int) -> None:
         """End the arguments; fragments may follow until the result starts or the next model call does."""
         if self.call is not None and self.call.open:
             self.call.end(metadata)
-            if self.own_result is not None:
+            if self.own_result is not None or self.call.model_call != model_call:
                 self._seal()
 
     def end_model_call(self) -> None:
@@ -91,12 +91,12 @@ class CallGroup:
             if not result.open and result.call is not None:
                 result.call.move(ToolCallState.FINISHED)
 
-    def ask(self, state: ToolCallState) -> bool:
-        """Let the call wait for an answer; return whether it does."""
+    def ask(self, state: ToolCallState) -> CallDraft | None:
+        """Let the call wait for an answer; return it if it does."""
         if self.call is None or self.call.finished:
-            return False
+            return None
         self.call.move(state)
-        return True
+        return self.call
 
     def answer(self, answer: ConfirmResult) -> None:
         call = self.call

@@ -24,7 +24,8 @@ STRUCTURED_OUTPUT: Final = "_structured_output"
 def start(state: FoldState, event: AgentStartEvent) -> None:
     if not state.started:
         state.started = True
-        state.created_at = event.created_at
+        if state.message_id is None:  # a message that goes on keeps its time
+            state.created_at = event.created_at
     if state.name is None:
         state.name = event.name
 

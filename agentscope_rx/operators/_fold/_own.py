@@ -22,7 +22,8 @@ def takes(state: FoldState, event: AgentEvent) -> bool:
 
     1. An event with a source is a subagent's.
     2. An event belongs to the reply that it names; one that names none, to that of the event before it.
-    3. A copy of an event has no effect; an event without an id is no copy.
+    3. A copy of an event has no effect; an event without an id is no copy. An event that names no reply keeps
+       its id also where it is another's: a copy may come when this reply speaks.
     4. After its end a reply takes no event but those that start it again.
     """
     if not isinstance(event, AgentEvent) or event.source:  # pyright: ignore[reportUnnecessaryIsInstance] - a stream may carry anything
@@ -32,6 +33,8 @@ def takes(state: FoldState, event: AgentEvent) -> bool:
     if not belongs(state, event, reply_id):
         state.ours = False
         state.speaker = None
+        if not reply_id:
+            state.ids.add(event.id)
         return False
     state.ours = True
     if not state.ids.add(event.id):
@@ -41,8 +44,8 @@ def takes(state: FoldState, event: AgentEvent) -> bool:
             return False
         state.settled = False
         state.reasons.start()
-    if reply_id or state.speaker is None:
-        state.speaker = reply_id or state.reply_id or ""
+    if state.reply_id is not None and (reply_id or state.speaker is None):
+        state.speaker = reply_id or state.reply_id
     if state.created_at is None:
         state.created_at = event.created_at
     return True
@@ -52,14 +55,15 @@ def _belongs_to_reply(state: FoldState, _: AgentEvent, reply_id: str) -> bool:
     if not reply_id:
         return state.ours
     if state.reply_id is None:
-        state.clear()  # what came before belongs to no reply
-        state.reply_id = reply_id
+        state.begin(reply_id)
     return reply_id == state.reply_id
 
 
 def _belongs_to_call(state: FoldState, event: AgentEvent, reply_id: str) -> bool:
     if type(event) is not AgentStartEvent:
         return state.ours
-    if state.reply_id is None or (state.ours and not state.started):
-        state.reply_id = reply_id  # the first call there is, or the one that goes on from a seed
+    if state.reply_id is None:
+        state.begin(reply_id)
+    elif state.ours and not state.started:
+        state.reply_id = reply_id  # the call that goes on from a seed
     return reply_id == state.reply_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Set
 from typing import Any, Final
 
 from agentscope_rx.message import GenerateReason, ToolCallState
@@ -76,13 +76,13 @@ class Reasons:
         reasons._otherwise = GenerateReason(saved["otherwise"]) if saved["otherwise"] else None
         return reasons
 
-    def current(self, holds: Callable[[ToolCallState], bool]) -> GenerateReason | None:
-        """Return the reason as of now; `holds` says whether there are calls in a state."""
+    def current(self, waiting: Set[ToolCallState]) -> GenerateReason | None:
+        """Return the reason as of now; `waiting` are the states of the calls that wait."""
         if self._said is not None:
             return self._said
         for index in reversed(range(len(self._stops))):
             reason, asked = self._stops[index]
             open_question = asked or index < self._answered.get(reason, 0)
-            if not open_question or holds(ASKED[reason]):
+            if not open_question or ASKED[reason] in waiting:
                 return reason
         return self._otherwise

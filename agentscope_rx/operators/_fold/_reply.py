@@ -78,11 +78,12 @@ class ReplyFold(FoldState):
         """Return whether an event leaves no trace, since it is another's; in doubt False."""
         if not isinstance(event, AgentEvent) or event.source:  # pyright: ignore[reportUnnecessaryIsInstance] - a stream may carry anything
             return True
-        if self.ours:  # then it changes who speaks
+        reply_id = getattr(event, "reply_id", "")
+        if self.ours or not reply_id:  # it changes who speaks, or keeps its id
             return False
         if self.scope == "call":
             return not isinstance(event, AgentStartEvent)
-        return getattr(event, "reply_id", "") != self.reply_id
+        return reply_id != self.reply_id
 
     def apply(self, event: AgentEvent) -> bool:
         """Take the next event of a stream; return whether it was the reply's own, new and in time."""

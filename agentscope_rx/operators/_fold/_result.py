@@ -54,6 +54,11 @@ class ResultDraft:
         draft = cls(block.id, block.name, call)
         draft.parts += [WholeDraft(part) for part in block.output]
         draft.end(block.state, block.metadata)
+        if draft.open and block.output and isinstance(last := block.output[-1], TextBlock):
+            text = TextDraft(TextBlock, 0)
+            text.chunks.append(last.text)
+            text.metadata = last.metadata
+            draft.parts[-1], draft.text = text, text.chunks
         return draft
 
     @property

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from agentscope_rx._frozen import EMPTY
-from agentscope_rx.message import ChatUsage, ContentBlock, GenerateReason, ToolCallState
+from agentscope_rx.message import ChatUsage, ContentBlock, GenerateReason
 from agentscope_rx.operators._fold._call import CallDraft
 from agentscope_rx.operators._fold._drafts import DataDraft, Draft, TextDraft
 from agentscope_rx.operators._fold._group import CallGroup
@@ -47,11 +47,13 @@ class FoldState:
         text, thinking, data: the open blocks by their `block_id`.
         calls: the groups by their `tool_call_id`.
         ending: groups whose call has ended in this model call.
+        asked: the calls that wait for an answer, and maybe some that did.
         message_id, name, created_at, usage, metadata: of the message; its id is the reply's if it has none.
         reasons: why the reply stops.
     """
 
     __slots__ = (
+        "asked",
         "blocks",
         "built",
         "calls",
@@ -79,12 +81,17 @@ class FoldState:
         self.reply_id = reply_id
         self.scope: Scope = scope
         self.ours = reply_id is None
+        self.ids = Ids()
         self.clear()
 
+    def begin(self, reply_id: str) -> None:
+        """Let the first reply speak: what came before belongs to none."""
+        self.clear()
+        self.reply_id = reply_id
+
     def clear(self) -> None:
-        """Forget all events."""
+        """Forget what the events have said; that they came is still known."""
         self.speaker: str | None = None
-        self.ids = Ids()
         self.settled = False
         self.started = False
         self.model_call = 0
@@ -95,6 +102,7 @@ class FoldState:
         self.data: dict[str, DataDraft] = {}
         self.calls: dict[str, CallGroup] = {}
         self.ending: list[CallGroup] = []
+        self.asked: dict[CallDraft, None] = {}
         self.message_id: str | None = None
         self.name: str | None = None
         self.created_at: str | None = None
@@ -111,17 +119,18 @@ class FoldState:
 
     def generate_reason(self) -> GenerateReason | None:
         """Return why the reply has ended, as far as one knows."""
-        return self.reasons.current(self._holds)
+        return self.reasons.current({call.state for call in self._waiting()})
 
     @property
     def waits(self) -> bool:
         """Whether a call waits for an answer or an outcome."""
-        return self._holds(ToolCallState.ASKING) or self._holds(ToolCallState.SUBMITTED)
+        return bool(self._waiting())
 
     @property
     def finished(self) -> bool:
         """Whether the reply has ended, and nobody is expected to go on with it."""
         return self.settled and not self.waits and self.generate_reason() in FINAL
 
-    def _holds(self, state: ToolCallState) -> bool:
-        return any(isinstance(draft, CallDraft) and draft.state is state for draft in self.blocks)
+    def _waiting(self) -> Collection[CallDraft]:
+        self.asked = {call: None for call in self.asked if call.waits}
+        return self.asked
