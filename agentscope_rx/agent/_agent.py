@@ -13,11 +13,11 @@ from agentscope_rx.agent._input import CallInput, messages_of, plan
 from agentscope_rx.agent._loop import call_events
 from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._session import Session, in_turn
-from agentscope_rx.context import RuntimeContext
+from agentscope_rx.context import RuntimeContext, places_of_this_tool
 from agentscope_rx.errors import ConfigurationError, SessionBusyError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.identity import emitting, new_emitter
-from agentscope_rx.interop import on_loop, shield
+from agentscope_rx.interop import CallScheduler, on_loop, shield
 from agentscope_rx.message import AssistantMessage, Msg
 from agentscope_rx.middleware import AgentInput, MiddlewareBase, in_order
 from agentscope_rx.model import ChatModel, GenerateOptions
@@ -133,7 +133,7 @@ class ReActAgent:
         """
         msgs = messages_of(input)
         bound = self._bind(ctx)
-        turn = rx.defer(lambda _: self._in_turn(msgs, bound))
+        turn = rx.defer(lambda scheduler: self._in_turn(msgs, bound, cast(CallScheduler, scheduler)))
         return shield(on_loop(turn, within=lambda: emitting(new_emitter())))
 
     def stream_events(
@@ -164,19 +164,24 @@ class ReActAgent:
         state = AgentState(session_id=ctx.session_id or "", user_id=ctx.user_id)
         return self._sessions.setdefault(key, Session(state))
 
-    def _in_turn(self, msgs: tuple[Msg, ...], ctx: RuntimeContext) -> Observable[AgentEvent]:
+    def _in_turn(
+        self, msgs: tuple[Msg, ...], ctx: RuntimeContext, scheduler: CallScheduler
+    ) -> Observable[AgentEvent]:
         place = (id(self), ctx.user_id, ctx.session_id)
-        if place in ctx.inside:
+        inside = ctx.inside | places_of_this_tool() | scheduler.inside
+        if place in inside:
             raise SessionBusyError(
                 f"agent {self.name!r} is called from inside its own session {ctx.session_id!r}; "
                 "use another session_id, or answer from the tool itself"
             )
+        ctx = evolve(ctx, inside=inside | {place})
+        scheduler.inside = ctx.inside
         session = self._session(ctx)
         save: list[Callable[[], AgentState]] = []
 
         def body() -> Observable[AgentEvent]:
             planned = plan(session.state, msgs)
-            run = Run(self, evolve(ctx, inside=ctx.inside | {place}), session.state, planned)
+            run = Run(self, ctx, session.state, planned)
             save.append(run.saved)
             return call_events(run, AgentInput(planned.msgs))
 

@@ -11,14 +11,18 @@ __all__ = ["decide"]
 
 SUPERSEDED: Final = "not run: superseded by a retry of the model call"
 SKIPPED: Final = "not run: a middleware skipped this call"
+TOO_LATE: Final = "not run: the limit of rounds was reached"
+
+_NOT_RUN: Final = {Step.ACTED: SKIPPED, Step.SUMMARIZED: TOO_LATE}
 
 
 def decide(state: LoopState) -> Decision:
     """Return what comes next.
 
     1. A stop that was asked for ends the call.
-    2. Calls without a result run; those of a superseded attempt are closed instead, and so are calls that
-       are still without a result after acting, which a middleware has left out.
+    2. Calls without a result run. Closed instead are those of a superseded attempt, those that are still
+       without a result after acting, which a middleware has left out, and those that one has put into the
+       summary.
     3. Calls that wait for an answer pause the reply.
     4. A reasoning phase that called no tool was the answer.
     5. Else the model is asked again, until the limit; then once more for a summary.
@@ -27,8 +31,8 @@ def decide(state: LoopState) -> Decision:
         return Finish(state.stop)
     ready = tuple(call for call in state.calls if call not in state.waiting)
     superseded = tuple((call, SUPERSEDED) for call in state.superseded)
-    if ready and state.last is Step.ACTED:
-        return Act(close=superseded + tuple((call, SKIPPED) for call in ready))
+    if ready and (reason := _NOT_RUN.get(state.last)):
+        return Act(close=superseded + tuple((call, reason) for call in ready))
     if ready or superseded:
         return Act(ready, superseded)
     if state.calls:

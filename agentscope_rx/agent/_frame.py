@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from reactivex import Observable, abc
 
-from agentscope_rx.agent._guard import Report
+from agentscope_rx.agent._mending import Report
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent
 from agentscope_rx.typing import Operator
 
@@ -24,7 +24,7 @@ def frame(
     2. AgentEnd is held back until the source ends, so that a retry shows one call; of several, the last
        counts. A missing one is made.
 
-    Errors: those of the source, after AgentEnd.
+    Errors: those of the source, after AgentEnd; the report's, if warnings are errors.
     """
 
     def operator(source: Observable[AgentEvent]) -> Observable[AgentEvent]:
@@ -59,20 +59,17 @@ def frame(
                     begin()
                 if held is None:
                     report("AgentEndEvent was missing", "let it pass last")
+                error = error or report.refused
                 if held is None or (error is not None) != (held.error is not None):
                     observer.on_next(end(error))
                 else:
                     observer.on_next(held)
+                if error is None:
+                    observer.on_completed()
+                else:
+                    observer.on_error(error)
 
-            def on_error(error: Exception) -> None:
-                finish(error)
-                observer.on_error(error)
-
-            def on_completed() -> None:
-                finish(None)
-                observer.on_completed()
-
-            return source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
+            return source.subscribe(on_next, finish, lambda: finish(None), scheduler=scheduler)
 
         return Observable(subscribe)
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import reactivex as rx
-from reactivex import Observable, operators as ops
+from reactivex import Observable
 
-from agentscope_rx.agent._acting import acting, closing
+from agentscope_rx.agent._acting import acting
+from agentscope_rx.agent._attempt import attempt, failed_end
 from agentscope_rx.agent._decide import decide
 from agentscope_rx.agent._frame import frame
-from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._loop_state import Act, Finish, Pause, Reason, Summarize
 from agentscope_rx.agent._reasoning import reasoning, summarizing
 from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._transition import enter
-from agentscope_rx.errors import AgentScopeError
-from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent, ErrorInfo
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent
 from agentscope_rx.message import GenerateReason
 from agentscope_rx.middleware import AgentInput
 
@@ -27,31 +26,17 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
     """Return the events of one call, `on_agent` and its guards included."""
 
     def core(input: AgentInput) -> Observable[AgentEvent]:
-        return rx.defer(lambda _: _attempt(run, input))
-
-    events = run.through("on_agent", core)
-    if events is core:
-        return core(input)
+        return attempt(run, input, lambda: _phases(run))
 
     def end(error: Exception | None) -> AgentEndEvent:
-        return (
-            _end(run, error) if error is not None else AgentEndEvent(run.reply_id, GenerateReason.MODEL_STOP)
-        )
+        if error is not None:
+            return failed_end(run, error)
+        return AgentEndEvent(run.reply_id, GenerateReason.MODEL_STOP)
 
-    return events(input).pipe(frame(run.start, end, run.report("on_agent")))
-
-
-def _attempt(run: Run, input: AgentInput) -> Observable[AgentEvent]:
-    run.take(input.msgs)
-
-    def failing(error: Exception, _: object) -> Observable[AgentEvent]:
-        calls = run.open_calls()
-        reasons = {call.id: f"not run: the call failed with {_text(error)}" for call in calls}
-        if isinstance(error, AgentScopeError) and error.partial is None:
-            error.partial = run.message()
-        return rx.concat(closing(run, calls, reasons), rx.of(_end(run, error)), rx.throw(error))
-
-    return iterate(lambda: _phases(run)).pipe(ops.catch(failing), ops.filter(run.record))
+    events = run.through("on_agent", core)(input)
+    if not run.has_hook("on_agent"):
+        return events
+    return events.pipe(frame(run.start, end, run.report("on_agent")))
 
 
 def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
@@ -76,11 +61,3 @@ def _ending(run: Run, reason: GenerateReason) -> Observable[AgentEvent]:
         AgentResultEvent(run.result(reason), reply_id=run.reply_id),
         AgentEndEvent(run.reply_id, reason),
     )
-
-
-def _end(run: Run, error: Exception) -> AgentEndEvent:
-    return AgentEndEvent(run.reply_id, error=ErrorInfo(type(error).__name__, str(error)))
-
-
-def _text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

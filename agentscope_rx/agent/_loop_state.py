@@ -44,6 +44,11 @@ class LoopState:
     waiting: frozenset[str] = frozenset()
     stop: GenerateReason | None = None
 
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a tool call has no result."""
+        return bool(self.calls or self.superseded)
+
 
 @final
 @frozen

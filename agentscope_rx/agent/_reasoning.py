@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, cast
 
 import reactivex as rx
 from attrs import evolve
 from reactivex import Observable, operators as ops
 
 from agentscope_rx.agent._run import Run
+from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import AgentEvent, ExceedMaxItersEvent
 from agentscope_rx.message import Msg, ToolUseBlock, UserMessage
 from agentscope_rx.middleware import ModelCallInput, Phase, ReasoningInput, system_prompt, with_hook
@@ -65,17 +66,18 @@ def _model_call(run: Run, without_calls: bool = False) -> Phase[ModelCallInput]:
     """The chain around one model call; says so when a hook calls the model again after content."""
     spoilt = False
 
-    def core(input: ModelCallInput) -> Observable[AgentEvent]:
-        def stream(_: object) -> Observable[ChatResponse]:
-            responses = input.model.stream(input.messages, input.tools, input.options)
-            return responses.pipe(ops.map(_without_calls)) if without_calls else responses
+    def begin(hook: str) -> None:
+        nonlocal spoilt
+        if spoilt:
+            run.report(hook)(
+                "the model was called again after a failure in the middle, so its text comes twice",
+                "use agent_ops.retry_before_first_event(n)",
+            )
+        spoilt = False
 
+    def core(input: ModelCallInput) -> Observable[AgentEvent]:
         def attempt(_: object) -> Observable[AgentEvent]:
-            if spoilt:
-                run.report("on_model_call")(
-                    "the model was called again after a failure in the middle, so its text comes twice",
-                    "use agent_ops.retry_before_first_event(n)",
-                )
+            begin("on_model_call")
             before = len(run.fold.blocks)
 
             def failed(error: Exception, _: object) -> Observable[AgentEvent]:
@@ -84,11 +86,33 @@ def _model_call(run: Run, without_calls: bool = False) -> Phase[ModelCallInput]:
                 return rx.throw(error)
 
             events = to_events(reply_id=run.reply_id, model_name=input.model.model_name, ids=run.ids)
-            return rx.defer(stream).pipe(events, ops.catch(failed))
+            responses = rx.defer(lambda _: _asked(input))
+            if without_calls:
+                responses = responses.pipe(ops.map(_without_calls))
+            return responses.pipe(events, ops.catch(failed))
 
         return rx.defer(attempt)
 
-    return run.through("on_model_call", core)
+    through_hooks = run.through("on_model_call", core)
+
+    def call(input: ModelCallInput) -> Observable[AgentEvent]:
+        def whole(_: object) -> Observable[AgentEvent]:
+            begin("on_reasoning")
+            return through_hooks(input)
+
+        return rx.defer(whole)
+
+    return call
+
+
+def _asked(input: ModelCallInput) -> Observable[ChatResponse]:
+    responses: Any = input.model.stream(input.messages, input.tools, input.options)
+    if not isinstance(responses, Observable):
+        raise ConfigurationError(
+            f"stream() of {input.model!r} returned {responses!r}; return an Observable of ChatResponse: "
+            "of an async generator, interop.asyncio.from_async_iterable(lambda: …) makes one"
+        )
+    return cast("Observable[ChatResponse]", responses)
 
 
 def _without_calls(response: ChatResponse) -> ChatResponse:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from attrs import evolve
 from reactivex import Observable
 
-from agentscope_rx.agent._guard import Report, guard, reporter
+from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._input import Plan
 from agentscope_rx.agent._loop_state import LoopState
-from agentscope_rx.agent._transition import apply, open_calls, resume
+from agentscope_rx.agent._mending import Report
+from agentscope_rx.agent._transition import MEANINGFUL, apply, open_calls, resume
 from agentscope_rx.context import RuntimeContext
-from agentscope_rx.event import (
-    AgentEndEvent,
-    AgentEvent,
-    AgentStartEvent,
-    ToolResultDataDeltaEvent,
-    ToolResultEndEvent,
-    ToolResultStartEvent,
-    ToolResultTextDeltaEvent,
-)
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent
 from agentscope_rx.message import (
     AssistantMessage,
     GenerateReason,
@@ -34,6 +27,7 @@ from agentscope_rx.middleware import Phase, chain, with_hook
 from agentscope_rx.model import ReplyIds
 from agentscope_rx.operators import ReplyFold
 from agentscope_rx.state import AgentState
+from agentscope_rx.typing import Operator
 
 if TYPE_CHECKING:
     from agentscope_rx.agent._agent import ReActAgent
@@ -42,8 +36,9 @@ __all__ = ["Run"]
 
 InputT = TypeVar("InputT")
 
-_OF_A_RESULT = frozenset(
-    {ToolResultStartEvent, ToolResultTextDeltaEvent, ToolResultDataDeltaEvent, ToolResultEndEvent}
+_NOTED: Final = MEANINGFUL | {AgentStartEvent, AgentEndEvent}
+_FINAL: Final = frozenset(
+    {GenerateReason.MODEL_STOP, GenerateReason.MAX_ITERATIONS, GenerateReason.INTERRUPTED}
 )
 
 
@@ -59,8 +54,8 @@ class Run:
         self.reply_id = plan.reply_id
         self.history = plan.history
         self._state = state
-        self._told: set[str] = set()
-        self._results: set[str] = set()
+        self._reports: dict[str, Report] = {}
+        self.is_running = False
         self._begun = False
         self._finished = False
         if plan.resumed is None:
@@ -76,28 +71,27 @@ class Run:
         """Return the event that begins the call."""
         return AgentStartEvent(session_id=self.ctx.session_id, reply_id=self.reply_id, name=self.agent.name)
 
-    def record(self, event: AgentEvent) -> bool:
-        """Take an event into the message and the loop's state; False for a result that has passed before."""
-        kind = type(event)
-        if kind in _OF_A_RESULT:
-            if event.id in self._results:
-                return False
-            self._results.add(event.id)
-        elif not event.source:
-            if kind is AgentStartEvent:
-                self._begun, self._finished = True, False
-            elif isinstance(event, AgentEndEvent):
-                self._finished = event.error is None and event.generate_reason in _FINAL
-        self.fold.apply(event)
+    def record(self, event: AgentEvent) -> None:
+        """Take an event into the message and into the loop's state, which knows no more than the message."""
+        if not self.fold.apply(event) or type(event) not in _NOTED:
+            return
         self.loop = apply(self.loop, event)
-        return True
+        if isinstance(event, AgentStartEvent):
+            self._begun, self._finished = True, False
+        elif isinstance(event, AgentEndEvent):
+            self._finished = event.generate_reason in _FINAL and not self.loop.has_open_calls
 
-    def take(self, msgs: Iterable[Msg]) -> None:
+    def begin(self, msgs: Iterable[Msg]) -> None:
         """Take the input into the history and begin; or begin again, if `next` is subscribed once more."""
+        self.is_running = True
         known = {msg.id for msg in self.history}
         self.history = (*self.history, *(msg for msg in msgs if msg.id not in known))
         if self._begun:
             self.loop = resume(self.message(), self.agent.max_iters, self.loop.iteration)
+
+    def end(self) -> None:
+        """Note that nothing of the call runs any more."""
+        self.is_running = False
 
     def message(self) -> AssistantMessage:
         """Return the reply as far as it has come."""
@@ -116,7 +110,7 @@ class Run:
             *((reply,) if reply.content else ()),
         )
 
-    def calls(self, ids: tuple[str, ...]) -> tuple[ToolUseBlock, ...]:
+    def calls(self, ids: Collection[str]) -> tuple[ToolUseBlock, ...]:
         """Return the newest tool calls of those ids, in the order of the ids."""
         newest: dict[str, ToolUseBlock] = {}
         if not ids:
@@ -132,22 +126,29 @@ class Run:
         """Return the tool calls that have no final result."""
         return open_calls(self.message())
 
-    def through(self, hook: str, core: Phase[InputT]) -> Phase[InputT]:
-        """Wrap `core` in the hooks of the middlewares and their guard; `core` itself if there are none."""
-        middlewares = with_hook(self.agent.middlewares, hook)
-        if not middlewares:
+    def has_hook(self, hook: str) -> bool:
+        """Return whether a middleware wraps that part of the call."""
+        return bool(with_hook(self.agent.middlewares, hook))
+
+    def through(
+        self, hook: str, core: Phase[InputT], tidy: Operator[AgentEvent, AgentEvent] | None = None
+    ) -> Phase[InputT]:
+        """Wrap `core` in the hooks of the middlewares, `tidy` and the guard; if there are none, leave it."""
+        if not self.has_hook(hook):
             return core
+        middlewares = with_hook(self.agent.middlewares, hook)
         phase = chain(middlewares, hook, self.agent, self.ctx, core)
         put_right = guard(self.reply_id, self.report(hook), frame=hook == "on_agent")
 
         def guarded(input: InputT) -> Observable[AgentEvent]:
-            return put_right(phase(input))
+            events = phase(input)
+            return put_right(events if tidy is None else tidy(events))
 
         return guarded
 
     def report(self, hook: str) -> Report:
-        """Return how the guard of a hook tells what it has put right."""
-        return reporter(hook, self._told)
+        """Return how it is told what was put right in a hook."""
+        return self._reports.setdefault(hook, Report(hook))
 
     def saved(self) -> AgentState:
         """Return the session's state as the call leaves it, or has it so far."""
@@ -166,6 +167,3 @@ def _taken(message: AssistantMessage) -> ReplyIds:
     """The ids that a resumed reply has given to its blocks and calls."""
     blocks = Counter(block.type for block in message.content)
     return ReplyIds(blocks, (call.id for call in message.get_content_blocks(ToolUseBlock)))
-
-
-_FINAL = frozenset({GenerateReason.MODEL_STOP, GenerateReason.MAX_ITERATIONS, GenerateReason.INTERRUPTED})

@@ -20,9 +20,9 @@ from agentscope_rx.event import (
 )
 from agentscope_rx.message import AssistantMessage, ToolCallState, ToolResultState, ToolUseBlock
 
-__all__ = ["apply", "enter", "open_calls", "resume"]
+__all__ = ["MEANINGFUL", "apply", "enter", "open_calls", "resume"]
 
-_MEANINGFUL: Final = frozenset(
+MEANINGFUL: Final[frozenset[type[AgentEvent]]] = frozenset(
     {
         ExternalExecutionResultEvent,
         ModelCallStartEvent,
@@ -51,7 +51,7 @@ def enter(state: LoopState, decision: Decision) -> LoopState:
 
 def apply(state: LoopState, event: AgentEvent) -> LoopState:
     """Return the state after an event; events of subagents and of other kinds change nothing."""
-    if type(event) not in _MEANINGFUL or event.source:
+    if type(event) not in MEANINGFUL or event.source:
         return state
     match event:
         case ModelCallStartEvent():

@@ -1,5 +1,6 @@
 """The boundary between streams and asyncio; `interop.asyncio` holds what users call."""
 
+from agentscope_rx.interop._errors import as_error as as_error, goes_on as goes_on, outside as outside
 from agentscope_rx.interop._on_loop import on_loop as on_loop
 from agentscope_rx.interop._scheduler import CallScheduler as CallScheduler
 from agentscope_rx.interop._shield import shield as shield
@@ -13,9 +14,12 @@ from agentscope_rx.interop.asyncio import (
 __all__ = [
     "CallScheduler",
     "EventReader",
+    "as_error",
     "from_async_iterable",
     "from_coroutine",
+    "goes_on",
     "on_loop",
+    "outside",
     "shield",
     "to_async_iterable",
 ]

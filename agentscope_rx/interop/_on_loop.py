@@ -13,6 +13,7 @@ from reactivex.disposable import Disposable, SerialDisposable
 from reactivex.scheduler import NewThreadScheduler
 
 from agentscope_rx.errors import RunInsideLoopError
+from agentscope_rx.interop._errors import as_error
 from agentscope_rx.interop._private_loop import private_loop
 from agentscope_rx.interop._scheduler import CallScheduler, running_loop
 
@@ -79,8 +80,8 @@ def _subscribe_privately(
             return
         try:
             inner.disposable = start(loop, None, observer)
-        except Exception as error:
-            observer.on_error(error)
+        except BaseException as error:
+            observer.on_error(as_error(error))
 
     def dispose() -> None:
         private_loop.live.discard(inner)

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
-from typing import Any, Final, TypeVar
+from copy import copy
+from typing import Any, Final, Self, TypeVar
 
 from reactivex import abc, typing
 from reactivex.disposable import Disposable, SerialDisposable
@@ -41,6 +42,7 @@ class CallScheduler(AsyncIOScheduler):
         tasks: what runs for this call and for the calls inside it.
         parent: the scope of the call that this one belongs to, or None.
         context: the context variables of the call.
+        inside: what the call and those that wait for it occupy: to wait for that in it is a deadlock.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, parent: CallScheduler | None = None) -> None:
@@ -49,11 +51,14 @@ class CallScheduler(AsyncIOScheduler):
         self.parent = parent
         self.tasks: set[asyncio.Task[Any]] = set()
         self.context: Context = copy_context()
+        self.inside: frozenset[Any] = frozenset()
+        self._take: Callable[[BaseException], None] | None = None
         if parent is None:
             self.gate = asyncio.Event()
             self.gate.set()
         else:
             self.gate = parent.gate
+            self.inside = parent.inside
 
     @property
     def is_current(self) -> bool:
@@ -70,6 +75,11 @@ class CallScheduler(AsyncIOScheduler):
         finally:
             _inside.reset(token)
 
+    @property
+    def _is_entered(self) -> bool:
+        entered = _inside.get()
+        return entered is not None and entered.tasks is self.tasks  # it, or a part of it
+
     def create_task(self, coro: Coroutine[Any, Any, T], *, detached: bool = False) -> asyncio.Task[T]:
         """Run a coroutine as part of the call, with the call's context variables.
 
@@ -77,7 +87,7 @@ class CallScheduler(AsyncIOScheduler):
         for the clean-up that itself waits for `drained`.
         """
         # Disposing comes from anywhere: what it starts must still see the variables of the call.
-        context = copy_context() if _inside.get() is self else self.context.copy()
+        context = copy_context() if self._is_entered else self.context.copy()
         task = self.loop.create_task(coro, context=context)
         scope = self
         if detached:
@@ -89,6 +99,29 @@ class CallScheduler(AsyncIOScheduler):
             task.add_done_callback(scope.tasks.discard)
             scope = scope.parent
         return task
+
+    def part(self, take: Callable[[BaseException], None]) -> Self:
+        """Return the scheduler for a part of the call: what escapes from that goes to `take`."""
+        part = copy(self)
+        part._take = take
+        return part
+
+    def escaped(self, error: BaseException) -> None:
+        """Let whoever contains this part of the call end it with an error that nobody has caught.
+
+        Errors: raises it, if nobody does.
+        """
+        if self._take is None:
+            raise error
+        self._take(error)
+
+    def invoke_action(self, action: typing.ScheduledAction[S], state: S | None = None) -> abc.DisposableBase:
+        """Run a scheduled action; what it raises ends the part of the call that has scheduled it."""
+        try:
+            return super().invoke_action(action, state)
+        except BaseException as error:
+            self.escaped(error)
+            return Disposable()
 
     async def drained(self, grace: float = 5.0) -> bool:
         """Wait until all tasks but the caller have ended; after `grace` seconds cancel what is left.
@@ -108,8 +141,15 @@ class CallScheduler(AsyncIOScheduler):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no task of the call runs but the current one."""
-        return not self._others()
+        """Whether no task of the call runs."""
+        return not self.tasks
+
+    def count_out(self, task: asyncio.Task[Any]) -> None:
+        """Wait no more for a task that has nothing left to do but to say so."""
+        scope = self
+        while scope is not None:
+            scope.tasks.discard(task)
+            scope = scope.parent
 
     def _others(self) -> set[asyncio.Task[Any]]:
         return self.tasks - {asyncio.current_task()}

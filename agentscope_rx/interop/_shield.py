@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TypeVar
 
 from reactivex import Observable, abc
 from reactivex.disposable import SerialDisposable
 
-from agentscope_rx.interop._private_loop import private_loop
+from agentscope_rx.interop._errors import goes_on
 from agentscope_rx.interop._scheduler import running_loop
 
 __all__ = ["report", "shield"]
@@ -41,8 +40,7 @@ def shield(source: Observable[T]) -> Observable[T]:
 
         def failed(where: str, error: BaseException) -> None:
             subscription.dispose()
-            leaves = not isinstance(error, (Exception, asyncio.CancelledError))
-            if leaves and not private_loop.owns(running_loop()):
+            if goes_on(error):
                 raise error
             report(f"a subscriber raised in {where}: its subscription is disposed", error)
 

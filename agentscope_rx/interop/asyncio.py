@@ -8,14 +8,14 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from functools import partial
 from threading import get_ident
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, NoReturn, Self, TypeVar
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
 
-from agentscope_rx.errors import AgentScopeError, ConfigurationError
+from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.interop._errors import as_error, goes_on
 from agentscope_rx.interop._on_loop import on_loop
-from agentscope_rx.interop._private_loop import private_loop
 from agentscope_rx.interop._scheduler import CallScheduler
 from agentscope_rx.interop._shield import report, shield
 from agentscope_rx.operators import merge
@@ -110,7 +110,8 @@ def _pump(
                 step = partial(throw, cancel)
 
     async def pump() -> None:
-        nonlocal stopped
+        nonlocal stopped, task
+        task = asyncio.current_task()  # where tasks are eager, this runs before `create_task` returns
         error: Exception | None = None
         fatal: BaseException | None = None
         iterator: AsyncIterator[T] | None = None
@@ -118,16 +119,13 @@ def _pump(
             iterator = aiter(factory())
             await deliver(iterator)
         except asyncio.CancelledError as cancel:
-            current = asyncio.current_task()
-            if stopped or (current is not None and current.cancelling()):
+            if stopped or (task is not None and task.cancelling()):
                 raise
-            error = AgentScopeError("the source gave up: something that it awaited was cancelled")
-            error.__cause__ = cancel
-        except (KeyboardInterrupt, SystemExit) as interrupt:
-            fatal, error = interrupt, AgentScopeError(f"the source was ended by {type(interrupt).__name__}")
-            error.__cause__ = interrupt
-        except Exception as raised:
-            error = raised
+            error = as_error(cancel)
+        except GeneratorExit:  # the loop is gone, and the task with it
+            raise
+        except BaseException as raised:
+            error, fatal = as_error(raised), raised if goes_on(raised) else None
         finally:
             raised = None if iterator is None else await _closed(iterator)
             if raised is not None and (stopped or error is not None):
@@ -136,12 +134,14 @@ def _pump(
                 error = raised
         if not stopped:
             stopped = True  # before the signal: disposing in answer to it must not cancel this task
+            if task is not None:
+                scheduler.count_out(task)
             if error is None:
                 observer.on_completed()
             else:
                 observer.on_error(error)
-        if fatal is not None and not private_loop.owns(scheduler.loop):
-            raise fatal
+        if fatal is not None:
+            scheduler.loop.call_soon(_raise, fatal)  # in a task it would count as never retrieved, too
 
     def stop() -> None:
         nonlocal stopped
@@ -154,6 +154,10 @@ def _pump(
 
     task = scheduler.create_task(pump())
     return Disposable(lambda: scheduler.post(stop))
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
 
 
 async def _closed(iterator: AsyncIterator[Any]) -> Exception | None:

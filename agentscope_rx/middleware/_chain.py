@@ -69,12 +69,18 @@ def system_prompt(
 
 
 def _prompt(middleware: MiddlewareBase, agent: Agent, ctx: RuntimeContext, prompt: str) -> Observable[str]:
+    wanted = "a string or an Observable of one"
     result: Any = middleware.on_system_prompt(agent, ctx, prompt)
     if isinstance(result, str):
         return rx.of(result)
-    return _checked(middleware, "on_system_prompt", result, "a string or an Observable of one").pipe(
-        ops.last()
-    )
+
+    def a_string(last: Any) -> str:
+        if isinstance(last, str):
+            return last
+        raise ConfigurationError(f"{middleware!r}.on_system_prompt gave {last!r}; return {wanted}")
+
+    prompts = _checked(middleware, "on_system_prompt", result, wanted)
+    return prompts.pipe(ops.last_or_default(), ops.map(a_string))
 
 
 def _events(

@@ -2,7 +2,7 @@
 
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,8 @@ from attrs import evolve
 from reactivex import operators as ops
 
 from agentscope_rx import event as ev
-from agentscope_rx.agent._guard import guard, reporter
+from agentscope_rx.agent._guard import guard
+from agentscope_rx.agent._mending import Report
 from agentscope_rx.errors import MiddlewareProtocolWarning, NotAnEventError
 from agentscope_rx.message import ToolResultState
 
@@ -36,6 +37,17 @@ PHASE: list[ev.AgentEvent] = [
 NAMES = {"Start", "Delta", "End"}
 
 
+class Told(Report):
+    """Remembers instead of warning."""
+
+    def __init__(self, told: list[str] | None) -> None:
+        super().__init__("hook")
+        self.told = [] if told is None else told
+
+    def __call__(self, what: str, remedy: str) -> None:
+        self.told.append(what)
+
+
 def put_right(
     events: Sequence[Any], error: Exception | None = None, told: list[str] | None = None, frame: bool = False
 ) -> tuple[list[Any], Exception | None]:
@@ -44,8 +56,7 @@ def put_right(
         source = source.pipe(ops.concat(rx.throw(error)))
     out: list[Any] = []
     errors: list[Exception] = []
-    report: Callable[[str, str], None] = lambda what, _: None if told is None else told.append(what)  # noqa: E731
-    source.pipe(guard(R, report, frame)).subscribe(out.append, errors.append)
+    source.pipe(guard(R, Told(told), frame=frame)).subscribe(out.append, errors.append)
     return out, errors[0] if errors else None
 
 
@@ -151,12 +162,11 @@ def test_an_item_that_is_no_event_is_an_error_after_the_ends(item: object) -> No
 
 
 def test_it_is_reported_once_per_hook_and_call() -> None:
-    told: set[str] = set()
-
     def report_three_times() -> None:
-        reporter("on_acting", told)("dropped X", "do Y")
-        reporter("on_acting", told)("dropped Z", "do Y")
-        reporter("on_model_call", told)("dropped Z", "do Y")
+        on_acting = Report("on_acting")
+        on_acting("dropped X", "do Y")
+        on_acting("dropped Z", "do Y")
+        Report("on_model_call")("dropped Z", "do Y")
 
     with pytest.warns(MiddlewareProtocolWarning, match=r"on_\w+: dropped [XZ]; do Y") as caught:
         report_three_times()
@@ -170,4 +180,4 @@ def test_it_is_reported_once_per_hook_and_call() -> None:
 def test_nothing_is_reported_where_nothing_was_wrong() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rx.from_iterable(PHASE).pipe(guard(R, reporter("on_acting", set()))).subscribe()
+        rx.from_iterable(PHASE).pipe(guard(R, Report("on_acting"))).subscribe()

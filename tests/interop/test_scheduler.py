@@ -34,17 +34,21 @@ async def test_drained_waits_for_all_tasks_but_its_own() -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_call_is_idle_when_only_the_asking_task_runs() -> None:
-    scheduler = CallScheduler(asyncio.get_running_loop())
+async def test_a_call_is_idle_when_its_tasks_have_ended_or_are_counted_out() -> None:
+    outer = CallScheduler(asyncio.get_running_loop())
+    inner = CallScheduler(outer.loop, parent=outer)
+    assert inner.is_idle
 
-    async def ask() -> bool:
-        return scheduler.is_idle
+    task = inner.create_task(asyncio.sleep(0))
+    assert not inner.is_idle
+    assert not outer.is_idle
+    inner.count_out(task)
+    assert inner.is_idle
+    assert outer.is_idle
 
-    assert scheduler.is_idle
-    assert await scheduler.create_task(ask())
-    other = scheduler.create_task(asyncio.sleep(0))
-    assert not scheduler.is_idle
+    other = inner.create_task(asyncio.sleep(0))
     await other
+    assert outer.is_idle
 
 
 @pytest.mark.asyncio

@@ -1,0 +1,220 @@
+"""What is open in a stream of events, and what the stream is short of. Pure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+from attrs import evolve
+
+from agentscope_rx.errors import MiddlewareProtocolWarning, NotAnEventError
+from agentscope_rx.event import (
+    AgentEndEvent,
+    AgentEvent,
+    AgentResultEvent,
+    AgentStartEvent,
+    BlockEvent,
+    DataBlockDeltaEvent,
+    DataBlockEndEvent,
+    DataBlockStartEvent,
+    ModelCallEndEvent,
+    ModelCallStartEvent,
+    ReplyEvent,
+    TextBlockDeltaEvent,
+    TextBlockEndEvent,
+    TextBlockStartEvent,
+    ThinkingBlockDeltaEvent,
+    ThinkingBlockEndEvent,
+    ThinkingBlockStartEvent,
+    ToolCallDeltaEvent,
+    ToolCallEndEvent,
+    ToolCallStartEvent,
+    ToolEvent,
+    ToolResultDataDeltaEvent,
+    ToolResultEndEvent,
+    ToolResultStartEvent,
+    ToolResultTextDeltaEvent,
+)
+from agentscope_rx.message import ToolResultState
+
+__all__ = ["Mending", "Report"]
+
+_TEXT, _THINKING, _DATA, _CALL, _MODEL, _RESULT = range(6)
+
+_STARTS: Final[dict[type[Any], int]] = {
+    TextBlockStartEvent: _TEXT,
+    ThinkingBlockStartEvent: _THINKING,
+    DataBlockStartEvent: _DATA,
+    ToolCallStartEvent: _CALL,
+    ModelCallStartEvent: _MODEL,
+    ToolResultStartEvent: _RESULT,
+}
+_DELTAS: Final[dict[type[Any], int]] = {
+    TextBlockDeltaEvent: _TEXT,
+    ThinkingBlockDeltaEvent: _THINKING,
+    DataBlockDeltaEvent: _DATA,
+    ToolCallDeltaEvent: _CALL,
+    ToolResultTextDeltaEvent: _RESULT,
+    ToolResultDataDeltaEvent: _RESULT,
+}
+_ENDS: Final[dict[type[Any], int]] = {
+    TextBlockEndEvent: _TEXT,
+    ThinkingBlockEndEvent: _THINKING,
+    DataBlockEndEvent: _DATA,
+    ToolCallEndEvent: _CALL,
+    ModelCallEndEvent: _MODEL,
+    ToolResultEndEvent: _RESULT,
+}
+_BLOCK_ENDS: Final = {_TEXT: TextBlockEndEvent, _THINKING: ThinkingBlockEndEvent, _DATA: DataBlockEndEvent}
+_OF_THE_CALL: Final = frozenset({AgentStartEvent, AgentEndEvent, AgentResultEvent})
+
+_END_IT: Final = "let the Ends pass, and end what the operator cuts off"
+_START_IT: Final = "let the Starts pass, and keep the ids of their deltas"
+
+
+class Report:
+    """Warns of what was put right in the hook of one call: what happened, and the remedy; once.
+
+    Attributes:
+        refused: the warning, where a program has made warnings errors: then it is the error of the call.
+    """
+
+    def __init__(self, hook: str, *, silent: bool = False) -> None:
+        self._hook = hook
+        self._told = silent
+        self.refused: MiddlewareProtocolWarning | None = None
+
+    def __call__(self, what: str, remedy: str) -> None:
+        if self._told:
+            return
+        self._told = True
+        try:
+            warnings.warn(MiddlewareProtocolWarning(f"{self._hook}: {what}; {remedy}"), stacklevel=2)
+        except MiddlewareProtocolWarning as refused:
+            self.refused = refused
+
+
+class Mending:
+    """The events of a phase, made well-formed one by one: see `guard`."""
+
+    def __init__(self, reply_id: str, report: Report, *, frame: bool) -> None:
+        self._reply_id = reply_id
+        self._report = report
+        self._frame = frame
+        self.open: tuple[dict[str, AgentEvent], ...] = ({}, {}, {}, {}, {}, {})
+        """The Starts without an End, by kind and key."""
+
+    @property
+    def text(self) -> dict[str, AgentEvent]:
+        """The open text blocks."""
+        return self.open[_TEXT]
+
+    @property
+    def thinking(self) -> dict[str, AgentEvent]:
+        """The open thinking blocks."""
+        return self.open[_THINKING]
+
+    @property
+    def calls(self) -> dict[str, AgentEvent]:
+        """The open tool calls."""
+        return self.open[_CALL]
+
+    @property
+    def results(self) -> dict[str, AgentEvent]:
+        """The open tool results."""
+        return self.open[_RESULT]
+
+    def take(self, event: object) -> Iterator[AgentEvent]:
+        """Give what is to be emitted for the next event.
+
+        Errors: `NotAnEventError`.
+        """
+        if not isinstance(event, AgentEvent):
+            raise NotAnEventError(f"a hook emitted {event!r}; it must emit AgentEvents only")
+        if event.source:
+            yield event
+            return
+        event = self._of_the_reply(event)
+        kind = type(event)
+        if kind in _STARTS:
+            yield from self._start(_STARTS[kind], event)
+        elif kind in _ENDS:
+            yield from self._finish(_ENDS[kind], event)
+        elif kind in _DELTAS and _key(event) not in self.open[_DELTAS[kind]]:
+            self._drop(event)
+        elif kind in _OF_THE_CALL and not self._frame:
+            self._report(f"dropped {kind.__name__}", "only on_agent sees the frame of a call")
+        else:
+            yield event
+
+    def end(self, state: ToolResultState) -> Iterator[AgentEvent]:
+        """Give the Ends of all that is open."""
+        return self._close(_TEXT, _THINKING, _DATA, _CALL, _MODEL, _RESULT, state=state)
+
+    def _of_the_reply(self, event: AgentEvent) -> AgentEvent:
+        if not isinstance(event, ReplyEvent) or event.reply_id == self._reply_id:
+            return event
+        if event.reply_id:
+            self._report(
+                f"gave {type(event).__name__} the call's reply id instead of {event.reply_id!r}",
+                "make events with the reply_id of the events that pass",
+            )
+        return evolve(event, reply_id=self._reply_id)
+
+    def _start(self, kind: int, event: AgentEvent) -> Iterator[AgentEvent]:
+        key = _key(event)
+        if kind == _MODEL:
+            yield from self._close(_TEXT, _THINKING, _DATA, _CALL, _MODEL)
+        elif key in self.open[kind]:
+            yield self._close_one(kind, key)
+        self.open[kind][key] = event
+        yield event
+
+    def _finish(self, kind: int, event: AgentEvent) -> Iterator[AgentEvent]:
+        if kind == _MODEL and self.open[_MODEL]:
+            yield from self._close(_TEXT, _THINKING, _DATA, _CALL)
+        if self.open[kind].pop(_key(event), None) is None:
+            self._drop(event)
+        else:
+            yield event
+
+    def _close(
+        self, *kinds: int, state: ToolResultState = ToolResultState.INTERRUPTED
+    ) -> Iterator[AgentEvent]:
+        for kind in kinds:
+            for key in list(self.open[kind]):
+                yield self._close_one(kind, key, state)
+
+    def _close_one(
+        self, kind: int, key: str, state: ToolResultState = ToolResultState.INTERRUPTED
+    ) -> AgentEvent:
+        start = self.open[kind].pop(key)
+        self._report(f"ended {_told(start)}", _END_IT)
+        return _end_of(kind, start, state)
+
+    def _drop(self, event: AgentEvent) -> None:
+        self._report(f"dropped {_told(event)}, whose Start is missing", _START_IT)
+
+
+def _key(event: AgentEvent) -> str:
+    if isinstance(event, BlockEvent):
+        return event.block_id
+    return event.tool_call_id if isinstance(event, ToolEvent) else ""
+
+
+def _told(event: AgentEvent) -> str:
+    key = _key(event)
+    return f"{type(event).__name__} {key!r}" if key else type(event).__name__
+
+
+def _end_of(kind: int, start: AgentEvent, state: ToolResultState) -> AgentEvent:
+    if kind in _BLOCK_ENDS:
+        block = cast(BlockEvent, start)
+        return _BLOCK_ENDS[kind](block.reply_id, block.block_id)
+    if kind == _MODEL:
+        return ModelCallEndEvent(cast(ReplyEvent, start).reply_id)
+    tool = cast(ToolEvent, start)
+    if kind == _CALL:
+        return ToolCallEndEvent(tool.reply_id, tool.tool_call_id, tool.tool_call_name)
+    return ToolResultEndEvent(tool.reply_id, tool.tool_call_id, tool.tool_call_name, state)
