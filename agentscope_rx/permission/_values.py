@@ -70,13 +70,46 @@ def _rule_lists(mapping: Mapping[str, Iterable[PermissionRule]]) -> Mapping[str,
 @final
 @frozen
 class PermissionDecision:
-    """What was decided about one call, why, and what would avoid the question next time."""
+    """What was decided about one call, why, and what would avoid the question next time.
+
+    Attributes:
+        behavior: what to do with the call.
+        message: for the human who is asked, or for the model that is denied.
+        decision_reason: what decided; with the word `safety` in it, a tool's question is asked in every mode.
+        updated_input: arguments to run the call with instead of its own.
+        suggested_rules: allow rules that would avoid the question.
+    """
 
     behavior: PermissionBehavior = field(validator=a(PermissionBehavior))
     message: str = field(default="", validator=a_str)
     decision_reason: str | None = field(default=None, validator=a_str_or_none)
     updated_input: Mapping[str, Any] | None = field(default=None, converter=freeze_or_none, hash=False)
     suggested_rules: tuple[PermissionRule, ...] | None = field(default=None, converter=_rules)
+
+    @classmethod
+    def allow(cls, message: str = "", decision_reason: str | None = None) -> PermissionDecision:
+        """Let the call run."""
+        return cls(PermissionBehavior.ALLOW, message, decision_reason)
+
+    @classmethod
+    def deny(cls, message: str = "", decision_reason: str | None = None) -> PermissionDecision:
+        """Refuse the call; the message tells the model why."""
+        return cls(PermissionBehavior.DENY, message, decision_reason)
+
+    @classmethod
+    def ask(cls, message: str = "", decision_reason: str | None = None) -> PermissionDecision:
+        """Ask a human; of `decision_reason="safety"`, whatever the mode and the allow rules say."""
+        return cls(PermissionBehavior.ASK, message, decision_reason)
+
+    @classmethod
+    def passthrough(cls, message: str = "") -> PermissionDecision:
+        """Leave the call to the rules and the mode."""
+        return cls(PermissionBehavior.PASSTHROUGH, message)
+
+    @property
+    def is_safety(self) -> bool:
+        """Whether the decision is about safety, by its reason."""
+        return "safety" in (self.decision_reason or "").lower()
 
 
 @final

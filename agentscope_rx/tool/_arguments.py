@@ -10,11 +10,12 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from agentscope_rx._json import JSONError, loads, step
+from agentscope_rx._json import JSONError, loads, loads_object, step
 from agentscope_rx.errors import ToolArgumentsError
+from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.tool._schema import Parameter, Signature, is_pydantic
 
-__all__ = ["bind", "thaw"]
+__all__ = ["bind", "readable", "thaw"]
 
 _AT: Final = re.compile(r"^(?P<problem>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
 
@@ -62,6 +63,24 @@ def bind(signature: Signature, arguments: Mapping[str, Any], inject: Callable[[t
     return values
 
 
+def readable(signature: Signature, call: ToolUseBlock) -> dict[str, Any] | None:
+    """Return what a call's function would get, as JSON, to judge it by; None if the arguments do not fit.
+
+    What is read generously is here as it was read: a list for the text of one. What has become an object is
+    here as the model gave it. Defaults are here, as far as JSON can hold them.
+    """
+    if call.input_error:
+        return None
+    given = dict(call.input) or loads_object(call.content or "") or {}
+    try:
+        bound = bind(signature, given, lambda _: None)
+    except Exception:  # a user's class may raise anything when it is made of arguments
+        return None
+    values = {p.name: thaw(p.default) for p in signature.arguments if p.default is not None}
+    values |= {name: _plain(bound[name], given[name]) for name in given}
+    return values
+
+
 def thaw(value: Any) -> Any:
     """Copy a JSON value, so that changing the copy leaves the original alone."""
     if isinstance(value, dict):
@@ -102,3 +121,13 @@ def _by_pydantic(hint: Any, value: Any, path: str) -> Any:
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         raise _MisfitError(path + "".join(map(step, first["loc"])), first["msg"]) from None
+
+
+def _plain(bound: Any, given: Any) -> Any:
+    """Return a value that was read from JSON; as it was given, if it has become something else."""
+    if type(bound) in (str, int, float, bool, type(None)):
+        return bound
+    if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
+        with suppress(JSONError):
+            return loads(given)
+    return thaw(given)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import WRAPPER_ASSIGNMENTS
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, final, overload
 
 from attrs import Attribute, evolve, field, frozen
 
-from agentscope_rx._check import a, a_bool, a_str
+from agentscope_rx._check import a, a_bool, a_str, tuple_of
 from agentscope_rx._frozen import freeze
 from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.model import ToolSchema
+from agentscope_rx.permission import (
+    DANGEROUS_PATHS,
+    CheckPermission,
+    MatchRule,
+    PermissionDecision,
+    PermissionRule,
+    SuggestRules,
+)
+from agentscope_rx.tool._arguments import readable
 from agentscope_rx.tool._schema import Signature, describe, read_signature, schema_of
 
 __all__ = ["Tool", "tool"]
@@ -39,7 +50,27 @@ def _a_timeout(owner: Tool[..., Any], _: object, timeout: float | None) -> None:
         )
 
 
-@final
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple_of(str, names)
+
+
+def _its_arguments(owner: Tool[..., Any], attribute: Attribute[Any], names: tuple[str, ...]) -> None:
+    known = [p.name for p in owner.signature.arguments]
+    for name in () if owner.signature.open else names:
+        if name not in known:
+            raise ConfigurationError(
+                f"{attribute.name} of tool {owner.name!r} names {name!r}, which is none of its arguments: "
+                f"{', '.join(known) or 'it has none'}"
+            )
+
+
+def _a_function(owner: Tool[..., Any], attribute: Attribute[Any], function: object) -> None:
+    if function is not None and not callable(function):
+        raise ConfigurationError(
+            f"{attribute.name} of tool {owner.name!r} is {function!r}; give a function, or None"
+        )
+
+
 @final
 @frozen(slots=False)
 class Tool(Generic[P, R]):
@@ -53,6 +84,8 @@ class Tool(Generic[P, R]):
         concurrency_safe: whether it may run beside others.
         timeout: seconds that it may take; None is no limit.
         strict: whether the provider shall hold the model to the schema; None leaves it to the provider.
+        check_permission, match_rule, suggest_rules, path_arguments, rule_arguments, dangerous_paths: what the
+            tool has to say about permission; see `tool`.
     """
 
     name: str = field(validator=_a_name)
@@ -64,6 +97,18 @@ class Tool(Generic[P, R]):
     concurrency_safe: bool = field(default=True, kw_only=True, validator=a_bool)
     timeout: float | None = field(default=None, kw_only=True, validator=[a(int, float, None), _a_timeout])
     strict: bool | None = field(default=None, kw_only=True, validator=a(bool, None))
+    check_permission: CheckPermission | None = field(default=None, kw_only=True, validator=_a_function)
+    match_rule: MatchRule | None = field(default=None, kw_only=True, validator=_a_function)
+    suggest_rules: SuggestRules | None = field(default=None, kw_only=True, validator=_a_function)
+    path_arguments: tuple[str, ...] = field(
+        default=(), kw_only=True, converter=_names, validator=_its_arguments
+    )
+    rule_arguments: tuple[str, ...] = field(
+        default=(), kw_only=True, converter=_names, validator=_its_arguments
+    )
+    dangerous_paths: tuple[str, ...] = field(
+        default=DANGEROUS_PATHS, kw_only=True, converter=_names, repr=False
+    )
 
     def __attrs_post_init__(self) -> None:
         taken = {a: getattr(self.function, a) for a in WRAPPER_ASSIGNMENTS if hasattr(self.function, a)}
@@ -82,13 +127,33 @@ class Tool(Generic[P, R]):
         """Bind a method to its object; a tool that is no method stays as it is."""
         if instance is None or not self.signature.method:
             return self
-        bound = cast("Any", self.function).__get__(instance, owner)
-        return evolve(self, function=bound, signature=evolve(self.signature, method=False))
+
+        def bound(function: Any) -> Any:
+            return function.__get__(instance, owner)
+
+        checks = (self.check_permission, self.match_rule, self.suggest_rules)
+        check, match, suggest = (bound(each) if _takes_self(each) else each for each in checks)
+        return evolve(
+            self,
+            function=bound(self.function),
+            signature=evolve(self.signature, method=False),
+            check_permission=check,
+            match_rule=match,
+            suggest_rules=suggest,
+        )
 
     @property
     def schema(self) -> ToolSchema:
         """The tool as the model sees it."""
         return ToolSchema(self.name, self.description, self.parameters, self.strict)
+
+    def arguments(self, call: ToolUseBlock) -> Mapping[str, Any] | None:
+        """Return what a call would run with, as JSON, defaults too; None if its arguments do not fit."""
+        return readable(self.signature, call)
+
+
+def _takes_self(function: Callable[..., Any] | None) -> bool:
+    return inspect.isfunction(function) and next(iter(inspect.signature(function).parameters), "") == "self"
 
 
 @overload
@@ -102,6 +167,12 @@ def tool(
     concurrency_safe: bool = True,
     timeout: float | None = None,
     strict: bool | None = None,
+    check_permission: Callable[..., PermissionDecision | None] | None = None,
+    match_rule: Callable[..., bool] | None = None,
+    suggest_rules: Callable[..., Iterable[PermissionRule]] | None = None,
+    path_arguments: Iterable[str] = (),
+    rule_arguments: Iterable[str] = (),
+    dangerous_paths: Iterable[str] = DANGEROUS_PATHS,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(
     function: Callable[..., Any] | None = None,
@@ -113,6 +184,12 @@ def tool(
     concurrency_safe: bool = True,
     timeout: float | None = None,
     strict: bool | None = None,
+    check_permission: Callable[..., PermissionDecision | None] | None = None,
+    match_rule: Callable[..., bool] | None = None,
+    suggest_rules: Callable[..., Iterable[PermissionRule]] | None = None,
+    path_arguments: Iterable[str] = (),
+    rule_arguments: Iterable[str] = (),
+    dangerous_paths: Iterable[str] = DANGEROUS_PATHS,
 ) -> Any:
     """Make a tool of a function or method, as `@tool` or `@tool(timeout=30, …)`.
 
@@ -124,6 +201,12 @@ def tool(
     3. A string that it returns is the result as it is, None is none, content blocks and a
        `ToolResultBlock` are taken as they are, and anything else becomes JSON text.
     4. `timeout` is in seconds.
+    5. Permission. `check_permission(input, context)` may return the tool's own `PermissionDecision` of a
+       call. `path_arguments` name all that the tool reads or writes: edits inside a working directory can
+       be accepted then, and `dangerous_paths`, which you may replace, are asked about in every mode. The
+       content of a rule is about `rule_arguments`, as `("command",)`; else about the paths; else about
+       all texts. `match_rule(content, input)` reads it in another way, `suggest_rules(input)` suggests other
+       rules. In a class, any of these may take `self` first.
 
     Errors: `ConfigurationError` for a parameter without a type hint, or with one that JSON cannot fill.
     """
@@ -149,6 +232,12 @@ def tool(
             concurrency_safe=concurrency_safe,
             timeout=timeout,
             strict=strict,
+            check_permission=check_permission,
+            match_rule=match_rule,
+            suggest_rules=suggest_rules,
+            path_arguments=path_arguments,
+            rule_arguments=rule_arguments,
+            dangerous_paths=dangerous_paths,
         )
 
     if function is None:
