@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from functools import partial
 from threading import get_ident
 from types import TracebackType
-from typing import Any, Final, Generic, NoReturn, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
@@ -141,7 +141,9 @@ def _pump(
             else:
                 observer.on_error(error)
         if fatal is not None:
-            scheduler.loop.call_soon(_raise, fatal)  # in a task it would count as never retrieved, too
+            if task is not None:
+                task.add_done_callback(lambda task: task.exception())  # it goes on: nobody misses it here
+            raise fatal
 
     def stop() -> None:
         nonlocal stopped
@@ -154,10 +156,6 @@ def _pump(
 
     task = scheduler.create_task(pump())
     return Disposable(lambda: scheduler.post(stop))
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error
 
 
 async def _closed(iterator: AsyncIterator[Any]) -> Exception | None:

@@ -258,7 +258,9 @@ def test_an_operator_that_lets_go_of_one_attempt_late_may_begin_another() -> Non
         return "ok"
 
     ran: list[int] = []
-    record = check_call(friday(Again(), script=([tool_call("slow")], "done"), toolkit=[slow]), "hi", outer=True)
+    record = check_call(
+        friday(Again(), script=([tool_call("slow")], "done"), toolkit=[slow]), "hi", outer=True
+    )
 
     assert record.error is None
     assert record.message is not None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentscope_rx.agent._decide import SKIPPED, SUPERSEDED, decide
+from agentscope_rx.agent._decide import SKIPPED, SUPERSEDED, TOO_LATE, decide
 from agentscope_rx.agent._loop_state import Act, Decision, Finish, LoopState, Pause, Reason, Step, Summarize
 from agentscope_rx.message import GenerateReason
 
@@ -30,6 +30,7 @@ def state(**changes: object) -> LoopState:
         ),
         (state(iteration=1, last=Step.REASONED, superseded=("a",)), Act(close=(("a", SUPERSEDED),))),
         (state(iteration=1, last=Step.ACTED, calls=("a",)), Act(close=(("a", SKIPPED),))),
+        (state(iteration=3, last=Step.SUMMARIZED, calls=("a",)), Act(close=(("a", TOO_LATE),))),
         (
             state(iteration=1, last=Step.ACTED, calls=("a",), waiting=frozenset("a")),
             Pause(GenerateReason.TOOL_SUSPENDED),

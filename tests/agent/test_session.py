@@ -2,15 +2,22 @@
 
 import asyncio
 import threading
+import warnings
 from typing import Any
 
+import pytest
 from attrs import evolve
 from reactivex import operators as ops
 
 from agentscope_rx import operators as agent_ops
 from agentscope_rx.agent import ReActAgent, RuntimeContext
 from agentscope_rx.agent._session import Gate
-from agentscope_rx.testing import ScriptedModel, acheck_call, pause
+from agentscope_rx.errors import MiddlewareProtocolWarning, SessionBusyError
+from agentscope_rx.event import TextBlockStartEvent
+from agentscope_rx.message import ToolResultBlock
+from agentscope_rx.middleware import MiddlewareBase
+from agentscope_rx.testing import ScriptedModel, acheck_call, check_call, pause, tool_call
+from agentscope_rx.tool import tool
 
 
 def echo(delay: float = 0.0) -> ReActAgent:
@@ -53,6 +60,77 @@ def test_a_gate_passes_over_a_waiter_whose_loop_is_closed() -> None:
 
     asyncio.run(main())
     assert order == ["first", "last"]
+
+
+def test_a_gate_is_taken_from_one_inside_whose_loop_is_closed_for_those_who_wait_in_order() -> None:
+    dead = asyncio.new_event_loop()
+    order: list[str] = []
+
+    async def main() -> None:
+        gate = Gate()
+        loop = asyncio.get_running_loop()
+        gate.enter(dead, lambda: order.append("dead"), lambda: order.append("given up"))
+        gate.enter(loop, lambda: order.append("first"))
+        dead.close()
+        gate.enter(loop, lambda: order.append("second"))
+        await asyncio.sleep(0)
+        gate.leave()
+        await asyncio.sleep(0)
+        gate.leave()
+        assert gate.is_idle
+
+    asyncio.run(main())
+    assert order == ["dead", "given up", "first", "second"]
+
+
+@tool
+async def sleepy(seconds: float) -> str:
+    """Sleep, the first time."""
+    await asyncio.sleep(seconds if not slept.pop() else 0)
+    return "slept"
+
+
+slept: list[bool] = []
+
+
+@pytest.mark.parametrize("first", ["half ", tool_call("sleepy", seconds=30)])
+def test_a_call_whose_loop_was_closed_under_it_is_stored_and_frees_its_session(first: Any) -> None:
+    slept[:] = [True, False]
+    script = [[first, pause(30 if isinstance(first, str) else 0)], "done"]
+    friday = ReActAgent("Friday", model=ScriptedModel(*script), toolkit=[sleepy])
+
+    async def leave_it() -> None:
+        friday.call("hi").subscribe()
+        await asyncio.sleep(0.02)
+
+    asyncio.run(leave_it())
+    friday.reply().run()
+
+    hi, reply = friday.get_agent_state().context
+    assert hi.text_content == "hi"
+    assert reply.text_content.endswith("done")
+    assert reply.content[0].type == ("text" if isinstance(first, str) else "tool_use")
+
+
+def test_a_program_that_fails_beside_a_call_leaves_the_session_free() -> None:
+    """`asyncio.run` cancels all tasks at its end, those that clean up, too."""
+    slept[:] = [True, False]
+    friday = ReActAgent(
+        "Friday", model=ScriptedModel([tool_call("sleepy", seconds=30)], "done"), toolkit=[sleepy]
+    )
+
+    async def main() -> None:
+        async def fail() -> None:
+            await asyncio.sleep(0.02)
+            raise ValueError("mine")
+
+        await asyncio.gather(_message(friday, "hi"), fail())
+
+    with pytest.raises(ValueError, match="mine"):
+        asyncio.run(main())
+
+    assert friday._sessions[None, "Friday"].gate.is_idle
+    assert friday.reply().run().text_content == "done"
 
 
 def test_calls_of_one_session_on_two_loops_take_turns() -> None:
@@ -155,6 +233,91 @@ def test_session_names_may_hold_any_characters() -> None:
     for number, name in enumerate(names):
         context = friday.get_agent_state(RuntimeContext(name, name)).context
         assert [msg.text_content for msg in context] == [str(number)] * 2
+
+
+def calls_itself(agent: list[ReActAgent]) -> Any:
+    @tool
+    async def myself() -> str:
+        """Call the agent that calls this."""
+        return (await agent[0].reply("again")).text_content
+
+    return myself
+
+
+def calls_itself_in_a_thread(agent: list[ReActAgent]) -> Any:
+    @tool
+    def myself() -> str:
+        """Call the agent that calls this."""
+        return agent[0].reply("again").run().text_content
+
+    return myself
+
+
+def calls_itself_through_another(agent: list[ReActAgent]) -> Any:
+    @tool
+    async def myself() -> str:
+        """Call another agent, which calls this one."""
+        other = ReActAgent(
+            "Other", model=ScriptedModel([tool_call("myself")], "x"), toolkit=[calls_itself(agent)]
+        )
+        message = await other.reply("go")
+        [result] = message.get_content_blocks(ToolResultBlock)
+        return result.text_content
+
+    return myself
+
+
+def streams_itself(agent: list[ReActAgent]) -> Any:
+    @tool
+    def myself() -> Any:
+        """Stream what the agent says."""
+        return agent[0].call("again").pipe(agent_ops.text())
+
+    return myself
+
+
+@pytest.mark.parametrize(
+    "make", [calls_itself, calls_itself_in_a_thread, calls_itself_through_another, streams_itself]
+)
+def test_a_tool_that_waits_for_its_own_session_gets_an_error_without_any_context_passed(make: Any) -> None:
+    agent: list[ReActAgent] = []
+    agent.append(
+        ReActAgent("Friday", model=ScriptedModel([tool_call("myself")], "done"), toolkit=[make(agent)])
+    )
+    record = check_call(agent[0], "go")
+
+    assert record.message is not None
+    [result] = record.message.get_content_blocks(ToolResultBlock)
+    assert "own session" in result.text_content
+
+
+@pytest.mark.parametrize("hook", ["on_agent", "on_reasoning"])
+def test_a_hook_that_waits_for_its_own_session_gets_an_error(hook: str) -> None:
+    def ask_first(self: object, agent: Any, ctx: Any, input: Any, next: Any) -> Any:
+        return agent.reply("what do you think?").pipe(ops.flat_map(lambda _: next(input)))
+
+    asking = type("Asking", (MiddlewareBase,), {hook: ask_first})
+    friday = ReActAgent("Friday", model=ScriptedModel("x"), middlewares=[asking()])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MiddlewareProtocolWarning)
+        assert isinstance(check_call(friday, "go", outer=True).error, SessionBusyError)
+
+
+def test_a_subscriber_may_begin_the_next_call_of_its_session() -> None:
+    async def main() -> None:
+        friday = echo()
+        done = asyncio.Event()
+
+        def see(event: Any) -> None:
+            if isinstance(event, TextBlockStartEvent):
+                friday.call("second").subscribe(on_completed=done.set)
+
+        friday.call("first").subscribe(see)
+        await asyncio.wait_for(done.wait(), 5)
+        assert [msg.text_content for msg in friday.get_agent_state().context[::2]] == ["first", "second"]
+
+    asyncio.run(main())
 
 
 def test_a_context_derived_from_a_calls_context_keeps_its_place() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextvars import ContextVar
 
 import pytest
 
@@ -130,3 +131,46 @@ def test_post_to_a_closed_loop_does_nothing() -> None:
     asyncio.run(make()).post(lambda: ran.append(1))
 
     assert ran == []
+
+
+@pytest.mark.parametrize("error", [ValueError("late"), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_what_escapes_from_an_action_goes_to_whoever_contains_the_part(error: BaseException) -> None:
+    taken: list[BaseException] = []
+
+    def fail(*_: object) -> None:
+        raise error
+
+    async def main() -> None:
+        whole = CallScheduler(asyncio.get_running_loop())
+        part = whole.part(taken.append)
+        part.schedule(fail)
+        part.schedule_relative(0.001, fail)
+        await asyncio.sleep(0.005)
+        assert part.tasks is whole.tasks
+        with pytest.raises(type(error)):
+            whole.escaped(error)
+
+    asyncio.run(main())
+    assert taken == [error, error]
+
+
+@pytest.mark.asyncio
+async def test_the_tasks_of_a_part_see_the_variables_of_the_code_that_starts_them() -> None:
+    name: ContextVar[str] = ContextVar("name", default="none")
+    scheduler = CallScheduler(asyncio.get_running_loop())
+
+    async def read() -> str:
+        return name.get()
+
+    with scheduler.entered():
+        part = scheduler.part(print)
+        name.set("inside")
+        assert await part.create_task(read()) == "inside"
+
+
+@pytest.mark.asyncio
+async def test_a_call_inside_a_call_knows_what_that_occupies() -> None:
+    outer = CallScheduler(asyncio.get_running_loop())
+    outer.inside = frozenset({"place"})
+
+    assert CallScheduler(outer.loop, parent=outer.part(print)).inside == {"place"}

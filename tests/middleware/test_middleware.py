@@ -270,6 +270,20 @@ def test_on_system_prompt_is_a_pipeline_of_strings_or_streams_outermost_first() 
     assert [call.messages[0].text_content for call in model.calls] == ["Base one two"] * 2
 
 
+@pytest.mark.parametrize(
+    ("given", "words"), [(None, "None"), (3, "3"), (rx.empty(), "None"), (rx.of("a", 3), "3")]
+)
+def test_a_system_prompt_that_is_no_string_is_a_clear_error(given: Any, words: str) -> None:
+    class Wrong(MiddlewareBase):
+        def on_system_prompt(self, agent: Any, ctx: Any, prompt: str) -> Any:
+            return given
+
+    error = check_call(friday(Wrong()), "hi").error
+
+    assert isinstance(error, ConfigurationError)
+    assert all(part in str(error) for part in ("on_system_prompt", words, "a string"))
+
+
 BOOM = ModelConnectionError("boom")
 
 
@@ -338,10 +352,11 @@ def test_a_retry_before_the_first_event_streams_the_answer_once() -> None:
     assert record.names.count("ModelCallStart") == 1
 
 
-def test_a_plain_retry_in_the_middle_is_seen_alike_and_the_warning_names_the_remedy() -> None:
+@pytest.mark.parametrize("hook", [on_model_call, on_reasoning])
+def test_a_plain_retry_in_the_middle_is_seen_alike_and_the_warning_names_hook_and_remedy(hook: Any) -> None:
     script = (["par", BOOM], "whole")
-    with pytest.warns(MiddlewareProtocolWarning, match="retry_before_first_event"):
-        record = check_call(friday(on_model_call(ops.retry(2)), script=script), "hi")
+    with pytest.warns(MiddlewareProtocolWarning, match=f"{hook.__name__}: .*retry_before_first_event"):
+        record = check_call(friday(hook(ops.retry(2)), script=script), "hi")
 
     assert said(record) == "par whole"
 
@@ -374,6 +389,26 @@ def test_next_called_again_in_acting_gives_the_results_that_are_there() -> None:
 
     assert sorted(runs) == ["a", "b"]
     assert record.names.count("ToolResultEnd") == 2
+
+
+@pytest.mark.parametrize("again", [ops.take(1), ops.take(2), ops.skip(1), ops.filter(lambda _: True)])
+def test_results_that_come_again_in_part_leave_the_stream_well_formed(again: Any) -> None:
+    class Partly(MiddlewareBase):
+        def on_acting(self, agent: Any, ctx: Any, input: ActingInput, next: Phase[ActingInput]) -> Events:
+            return next(input).pipe(ops.concat(next(input).pipe(again)))
+
+    record = check_call(friday(Partly()), "hi")
+
+    assert record.message is not None
+    [result] = record.message.get_content_blocks(ToolResultBlock)
+    assert (result.text_content, result.state) == ("secret", ToolResultState.SUCCESS)
+
+
+def test_events_of_results_that_an_operator_doubles_pass_once() -> None:
+    record = check_call(friday(on_acting(ops.flat_map(lambda event: rx.of(event, event)))), "hi")
+
+    assert record.names.count("ToolResultTextDelta") == 1
+    assert record.names.count("ToolResultEnd") == 1
 
 
 def test_a_hook_may_ask_for_a_rerun() -> None:
