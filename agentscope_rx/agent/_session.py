@@ -187,7 +187,7 @@ class _Turn:
             self._release(then)
             return
 
-        # A callback, and no code behind an await: a loop that is about to be closed cancels even what never ran.
+        # A callback, and no code behind an await: a loop that is being closed cancels even what never ran.
         drained = self._scheduler.create_task(self._scheduler.drained(GRACE), detached=True)
         drained.add_done_callback(lambda _: self._release(then))
 

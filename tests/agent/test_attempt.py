@@ -1,4 +1,4 @@
-"""A call ends, and ends well, whatever is raised in it and wherever; and what is raised runs nothing twice."""
+"""A call ends, and ends well, whatever is raised in it and wherever."""
 
 import asyncio
 import threading
