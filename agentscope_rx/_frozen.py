@@ -14,7 +14,8 @@ __all__ = ["EMPTY", "FrozenDict", "freeze", "freeze_or_none", "freeze_without_nu
 class FrozenDict(dict[str, Any]):
     """A `dict` without its mutators: compares, prints, pickles and encodes as one.
 
-    Shallow: a list inside stays a list. Two of them, or one and a `dict`, join with `|` to a plain `dict`.
+    Shallow: a list inside stays a list (`freeze` gives it one of its own). Two of them, or one and a `dict`,
+    join with `|` to a plain `dict`.
     """
 
     __slots__ = ()
@@ -41,12 +42,31 @@ EMPTY: Final = FrozenDict()
 
 
 def freeze(mapping: Mapping[str, Any]) -> FrozenDict:
-    """Copy a mapping into a frozen one; a frozen one stays itself."""
+    """Copy a mapping, with the dicts and lists in it, into a frozen one; a frozen one stays itself."""
     if type(mapping) is FrozenDict:
         return mapping
     if not isinstance(mapping, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
         raise ConfigurationError(f"{mapping!r} is no mapping; give a dict with names as keys")
-    return FrozenDict(mapping)
+    return FrozenDict(_copy(mapping))
+
+
+CONTAINERS: Final = frozenset[type]((dict, list))
+
+
+def _copy(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy what a JSON value may hold, however deep, and also if it holds itself."""
+    result = dict(mapping)
+    copies: dict[int, Any] = {}
+    todo: list[Any] = [result]
+    while todo:
+        container = todo.pop()
+        for key, member in container.items() if hasattr(container, "items") else enumerate(container):
+            if type(member) in CONTAINERS:
+                if id(member) not in copies:
+                    copies[id(member)] = member.copy()
+                    todo.append(copies[id(member)])
+                container[key] = copies[id(member)]
+    return result
 
 
 def freeze_or_none(mapping: Mapping[str, Any] | None) -> FrozenDict | None:

@@ -88,8 +88,8 @@ def own_events(reply_id: str) -> Operator[AgentEvent, "Item"]:
         return source.pipe(
             ops.filter(is_top_level),
             ops.scan(name_reply, Named()),
-            ops.filter(is_own),
             ops.distinct(id_of),
+            ops.filter(is_own),
             ops.scan(place, Item()),
             ops.filter(is_in_time),
         )
@@ -221,6 +221,12 @@ def kind_of(event: Any) -> str:
     return re.sub(r"Block\w+", "", type(event).__name__).lower()
 
 
+def of_provider(end: AgentEvent) -> Mapping[str, Any] | None:
+    """What an End holds for the block's provider."""
+    block = end.metadata.get("block")
+    return cast(Mapping[str, Any], block) if isinstance(block, Mapping) else None
+
+
 def ends_block(item: Item) -> bool:
     return isinstance(
         item.event, events.TextBlockEndEvent | events.ThinkingBlockEndEvent | events.DataBlockEndEvent
@@ -271,7 +277,7 @@ class BlockGroup:
         if step.endswith("DeltaEvent"):
             last = evolve(last, deltas=(*last.deltas, item.event))
         else:
-            last = evolve(last, metadata=item.event.metadata.get("block"))
+            last = evolve(last, metadata=of_provider(item.event))
         return BlockGroup((*others, last))
 
     def blocks(self) -> Iterator[Placed]:
@@ -340,25 +346,26 @@ class CallGroup:
         match event:
             case events.ToolCallStartEvent():
                 if call and call.model_call == item.model_call and (call.open or not own):
-                    return self.with_call(call, open=True)
+                    return self.with_call(call, open=True, name=call.name or event.tool_call_name)
                 new = Call(item.at, item.model_call, event.tool_call_id, event.tool_call_name)
                 return evolve(self, calls=(*self.calls, new))
             case events.ToolCallDeltaEvent() if call:
                 if call.open or (call.model_call == item.model_call and not own):
                     return self.with_call(call, deltas=(*call.deltas, event.delta))
             case events.ToolCallEndEvent() if call and call.open:
-                block = event.metadata.get("block")
-                return self.with_call(call, open=False, metadata=block or call.metadata)
+                return self.with_call(call, open=False, metadata=of_provider(event) or call.metadata)
             case events.ToolResultStartEvent() if not own or not own.open:
                 return self.with_new_result(item.at, event.tool_call_id, event.tool_call_name)
             case events.ToolResultStartEvent() if own and own.state:
-                return self.with_result(own, output=(), state=None, metadata={})
+                name = event.tool_call_name or own.name
+                return self.with_result(own, name=name, output=(), state=None, metadata={})
             case events.ToolResultTextDeltaEvent() | events.ToolResultDataDeltaEvent() if (
                 newest and newest.open
             ):
                 return self.with_result(newest, output=(*newest.output, event))
             case events.ToolResultEndEvent() if newest and newest.open:
-                ended = self.with_result(newest, state=event.state, metadata=event.metadata)
+                name = newest.name or event.tool_call_name
+                ended = self.with_result(newest, name=name, state=event.state, metadata=event.metadata)
                 return ended if ended.results[-1].open else ended.finish(newest.call)
             case events.RequireUserConfirmEvent() if call and call.state is not ToolCallState.FINISHED:
                 return self.with_call(call, state=ToolCallState.ASKING)
@@ -587,7 +594,8 @@ def arguments(raw: str) -> dict[str, Any]:
     """Parse the arguments of a call; {} where they are no JSON object."""
     try:
         value = json.loads(raw)
-    except ValueError:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 

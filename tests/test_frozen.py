@@ -66,3 +66,26 @@ def test_a_frozen_mapping_is_taken_as_it_is_and_any_other_is_copied() -> None:
     assert ToolUseBlock("1", "n", proxy).input == frozen
     with pytest.raises(ConfigurationError, match="is no mapping; give a dict"):
         ToolUseBlock("1", "n", [("a", 1)])  # type: ignore[arg-type]
+
+
+def test_what_is_inside_a_mapping_is_copied_too() -> None:
+    itself: list[Any] = [1]
+    itself.append(itself)
+    given: dict[str, Any] = {"list": [[1]], "dict": {"list": [2]}, "itself": itself}
+    input: Any = ToolUseBlock("1", "n", given).input
+
+    given["list"][0].append("changed")
+    given["dict"]["list"].append("changed")
+    itself.append("changed")
+
+    assert (input["list"], input["dict"]) == ([[1]], {"list": [2]})
+    assert len(input["itself"]) == 2
+    assert input["itself"][1] is input["itself"]
+
+
+def test_a_mapping_may_be_as_deep_as_it_likes() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(10_000):
+        deep = {"deeper": deep}
+
+    assert "deeper" in ToolUseBlock("1", "n", deep).input

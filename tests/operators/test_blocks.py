@@ -111,3 +111,10 @@ def test_a_suspended_result_waits_for_its_outcome() -> None:
     events: list[Any] = [*(LEGEND[letter] for letter in "ATtURo"), suspended]
 
     assert through([*events, *(LEGEND[letter] for letter in "RoQ")]) == [CALL, RESULT]
+
+
+def test_a_block_that_belongs_to_no_reply_is_none() -> None:
+    nameless = [evolve(event, reply_id="") for event in lifecycle("b")]  # type: ignore[call-arg]
+
+    assert through([*nameless, *lifecycle("a")]) == [TextBlock("a!")]
+    assert through(nameless) == [TextBlock("b!")]

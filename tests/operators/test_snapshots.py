@@ -15,10 +15,12 @@ from agentscope_rx.event import (
     AgentEndEvent,
     AgentEvent,
     AgentStartEvent,
+    ExternalExecutionResultEvent,
     TextBlockDeltaEvent,
     TextBlockStartEvent,
+    ToolCallStartEvent,
 )
-from agentscope_rx.message import Msg, TextBlock
+from agentscope_rx.message import AssistantMessage, Msg, TextBlock, ToolResultBlock, ToolResultState
 from agentscope_rx.operators import ReplyFold, Snapshot, snapshots, to_msg
 from tests.operators.marbles import Stage, messages
 from tests.streams import reply
@@ -174,6 +176,19 @@ def test_a_snapshot_may_be_read_while_the_stream_goes_on_elsewhere() -> None:
             assert len(message.get_content_blocks(TextBlock)) == (read > 0)
             read += 1
     writer.join()
+
+
+def test_a_snapshot_is_the_same_whether_the_one_before_it_was_read_or_not() -> None:
+    outcome = ToolResultBlock("c", "", state=ToolResultState.SUCCESS)
+    events = [
+        ToolCallStartEvent("r", "c", ""),
+        ExternalExecutionResultEvent("r", [outcome]),
+        ToolCallStartEvent("r", "c", "tool"),
+    ]
+    read: list[AssistantMessage] = []
+    reactivex.from_iterable(events).pipe(snapshots()).subscribe(lambda now: read.append(now.message))
+
+    assert [snapshot.message for snapshot in collected(iter(events))] == read
 
 
 def test_a_snapshot_shows_its_message() -> None:

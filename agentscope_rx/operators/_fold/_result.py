@@ -110,7 +110,7 @@ class ResultDraft:
 
     def end(self, state: ToolResultState, metadata: Mapping[str, Any]) -> None:
         self.state = state
-        self.metadata = metadata
+        self.metadata = dict(metadata) if metadata else EMPTY  # the block takes a copy of its own
         if not self.suspended:
             self.open = False
             self.text = None
