@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from attrs import evolve
 
@@ -15,58 +15,25 @@ from agentscope_rx.event import (
     AgentResultEvent,
     AgentStartEvent,
     BlockEvent,
-    DataBlockDeltaEvent,
     DataBlockEndEvent,
-    DataBlockStartEvent,
     ModelCallEndEvent,
-    ModelCallStartEvent,
     ReplyEvent,
-    TextBlockDeltaEvent,
     TextBlockEndEvent,
-    TextBlockStartEvent,
-    ThinkingBlockDeltaEvent,
     ThinkingBlockEndEvent,
-    ThinkingBlockStartEvent,
-    ToolCallDeltaEvent,
     ToolCallEndEvent,
-    ToolCallStartEvent,
     ToolEvent,
-    ToolResultDataDeltaEvent,
     ToolResultEndEvent,
-    ToolResultStartEvent,
-    ToolResultTextDeltaEvent,
 )
+from agentscope_rx.event.grammar import DELTAS, ENDS, OF_A_MODEL_CALL, STARTS, Lifecycle, key_of
 from agentscope_rx.message import ToolResultState
 
 __all__ = ["Mending", "Report"]
 
-_TEXT, _THINKING, _DATA, _CALL, _MODEL, _RESULT = range(6)
-
-_STARTS: Final[dict[type[Any], int]] = {
-    TextBlockStartEvent: _TEXT,
-    ThinkingBlockStartEvent: _THINKING,
-    DataBlockStartEvent: _DATA,
-    ToolCallStartEvent: _CALL,
-    ModelCallStartEvent: _MODEL,
-    ToolResultStartEvent: _RESULT,
+_BLOCK_ENDS: Final = {
+    Lifecycle.TEXT: TextBlockEndEvent,
+    Lifecycle.THINKING: ThinkingBlockEndEvent,
+    Lifecycle.DATA: DataBlockEndEvent,
 }
-_DELTAS: Final[dict[type[Any], int]] = {
-    TextBlockDeltaEvent: _TEXT,
-    ThinkingBlockDeltaEvent: _THINKING,
-    DataBlockDeltaEvent: _DATA,
-    ToolCallDeltaEvent: _CALL,
-    ToolResultTextDeltaEvent: _RESULT,
-    ToolResultDataDeltaEvent: _RESULT,
-}
-_ENDS: Final[dict[type[Any], int]] = {
-    TextBlockEndEvent: _TEXT,
-    ThinkingBlockEndEvent: _THINKING,
-    DataBlockEndEvent: _DATA,
-    ToolCallEndEvent: _CALL,
-    ModelCallEndEvent: _MODEL,
-    ToolResultEndEvent: _RESULT,
-}
-_BLOCK_ENDS: Final = {_TEXT: TextBlockEndEvent, _THINKING: ThinkingBlockEndEvent, _DATA: DataBlockEndEvent}
 _OF_THE_CALL: Final = frozenset({AgentStartEvent, AgentEndEvent, AgentResultEvent})
 
 _END_IT: Final = "let the Ends pass, and end what the operator cuts off"
@@ -108,22 +75,22 @@ class Mending:
     @property
     def text(self) -> dict[str, AgentEvent]:
         """The open text blocks."""
-        return self.open[_TEXT]
+        return self.open[Lifecycle.TEXT]
 
     @property
     def thinking(self) -> dict[str, AgentEvent]:
         """The open thinking blocks."""
-        return self.open[_THINKING]
+        return self.open[Lifecycle.THINKING]
 
     @property
     def calls(self) -> dict[str, AgentEvent]:
         """The open tool calls."""
-        return self.open[_CALL]
+        return self.open[Lifecycle.CALL]
 
     @property
     def results(self) -> dict[str, AgentEvent]:
         """The open tool results."""
-        return self.open[_RESULT]
+        return self.open[Lifecycle.RESULT]
 
     def take(self, event: object) -> Iterator[AgentEvent]:
         """Give what is to be emitted for the next event.
@@ -137,11 +104,11 @@ class Mending:
             return
         event = self._of_the_reply(event)
         kind = type(event)
-        if kind in _STARTS:
-            yield from self._start(_STARTS[kind], event)
-        elif kind in _ENDS:
-            yield from self._finish(_ENDS[kind], event)
-        elif kind in _DELTAS and _key(event) not in self.open[_DELTAS[kind]]:
+        if kind in STARTS:
+            yield from self._start(STARTS[kind], event)
+        elif kind in ENDS:
+            yield from self._finish(ENDS[kind], event)
+        elif kind in DELTAS and key_of(event) not in self.open[DELTAS[kind]]:
             self._drop(event)
         elif kind in _OF_THE_CALL and not self._frame:
             self._report(f"dropped {kind.__name__}", "only on_agent sees the frame of a call")
@@ -150,7 +117,7 @@ class Mending:
 
     def end(self, state: ToolResultState) -> Iterator[AgentEvent]:
         """Give the Ends of all that is open."""
-        return self._close(_TEXT, _THINKING, _DATA, _CALL, _MODEL, _RESULT, state=state)
+        return self._close(*Lifecycle, state=state)
 
     def _of_the_reply(self, event: AgentEvent) -> AgentEvent:
         if not isinstance(event, ReplyEvent) or event.reply_id == self._reply_id:
@@ -162,32 +129,32 @@ class Mending:
             )
         return evolve(event, reply_id=self._reply_id)
 
-    def _start(self, kind: int, event: AgentEvent) -> Iterator[AgentEvent]:
-        key = _key(event)
-        if kind == _MODEL:
-            yield from self._close(_TEXT, _THINKING, _DATA, _CALL, _MODEL)
+    def _start(self, kind: Lifecycle, event: AgentEvent) -> Iterator[AgentEvent]:
+        key = key_of(event)
+        if kind == Lifecycle.MODEL:
+            yield from self._close(*OF_A_MODEL_CALL, Lifecycle.MODEL)
         elif key in self.open[kind]:
             yield self._close_one(kind, key)
         self.open[kind][key] = event
         yield event
 
-    def _finish(self, kind: int, event: AgentEvent) -> Iterator[AgentEvent]:
-        if kind == _MODEL and self.open[_MODEL]:
-            yield from self._close(_TEXT, _THINKING, _DATA, _CALL)
-        if self.open[kind].pop(_key(event), None) is None:
+    def _finish(self, kind: Lifecycle, event: AgentEvent) -> Iterator[AgentEvent]:
+        if kind == Lifecycle.MODEL and self.open[Lifecycle.MODEL]:
+            yield from self._close(*OF_A_MODEL_CALL)
+        if self.open[kind].pop(key_of(event), None) is None:
             self._drop(event)
         else:
             yield event
 
     def _close(
-        self, *kinds: int, state: ToolResultState = ToolResultState.INTERRUPTED
+        self, *kinds: Lifecycle, state: ToolResultState = ToolResultState.INTERRUPTED
     ) -> Iterator[AgentEvent]:
         for kind in kinds:
             for key in list(self.open[kind]):
                 yield self._close_one(kind, key, state)
 
     def _close_one(
-        self, kind: int, key: str, state: ToolResultState = ToolResultState.INTERRUPTED
+        self, kind: Lifecycle, key: str, state: ToolResultState = ToolResultState.INTERRUPTED
     ) -> AgentEvent:
         start = self.open[kind].pop(key)
         self._report(f"ended {_told(start)}", _END_IT)
@@ -197,24 +164,18 @@ class Mending:
         self._report(f"dropped {_told(event)}, whose Start is missing", _START_IT)
 
 
-def _key(event: AgentEvent) -> str:
-    if isinstance(event, BlockEvent):
-        return event.block_id
-    return event.tool_call_id if isinstance(event, ToolEvent) else ""
-
-
 def _told(event: AgentEvent) -> str:
-    key = _key(event)
+    key = key_of(event)
     return f"{type(event).__name__} {key!r}" if key else type(event).__name__
 
 
-def _end_of(kind: int, start: AgentEvent, state: ToolResultState) -> AgentEvent:
+def _end_of(kind: Lifecycle, start: AgentEvent, state: ToolResultState) -> AgentEvent:
     if kind in _BLOCK_ENDS:
         block = cast(BlockEvent, start)
         return _BLOCK_ENDS[kind](block.reply_id, block.block_id)
-    if kind == _MODEL:
+    if kind == Lifecycle.MODEL:
         return ModelCallEndEvent(cast(ReplyEvent, start).reply_id)
     tool = cast(ToolEvent, start)
-    if kind == _CALL:
+    if kind == Lifecycle.CALL:
         return ToolCallEndEvent(tool.reply_id, tool.tool_call_id, tool.tool_call_name)
     return ToolResultEndEvent(tool.reply_id, tool.tool_call_id, tool.tool_call_name, state)

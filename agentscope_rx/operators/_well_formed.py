@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Container
+from typing import Any
 
 from reactivex import Observable, abc
 
@@ -17,59 +18,12 @@ from agentscope_rx.event import (
     AgentEndEvent,
     AgentEvent,
     AgentStartEvent,
-    BlockEvent,
-    DataBlockDeltaEvent,
-    DataBlockEndEvent,
-    DataBlockStartEvent,
-    ModelCallEndEvent,
-    ModelCallStartEvent,
     ReplyEvent,
-    TextBlockDeltaEvent,
-    TextBlockEndEvent,
-    TextBlockStartEvent,
-    ThinkingBlockDeltaEvent,
-    ThinkingBlockEndEvent,
-    ThinkingBlockStartEvent,
-    ToolCallDeltaEvent,
-    ToolCallEndEvent,
-    ToolCallStartEvent,
-    ToolEvent,
-    ToolResultDataDeltaEvent,
-    ToolResultEndEvent,
-    ToolResultStartEvent,
-    ToolResultTextDeltaEvent,
 )
+from agentscope_rx.event.grammar import DELTAS, ENDS, OF_A_MODEL_CALL, STARTS, Lifecycle, key_of
 from agentscope_rx.typing import Operator
 
 __all__ = ["well_formed"]
-
-_TEXT, _THINKING, _DATA, _CALL, _MODEL, _RESULT = range(6)
-_OF_A_MODEL_CALL: Final = frozenset({_TEXT, _THINKING, _DATA, _CALL})
-
-_STARTS: Final[dict[type[AgentEvent], int]] = {
-    TextBlockStartEvent: _TEXT,
-    ThinkingBlockStartEvent: _THINKING,
-    DataBlockStartEvent: _DATA,
-    ToolCallStartEvent: _CALL,
-    ModelCallStartEvent: _MODEL,
-    ToolResultStartEvent: _RESULT,
-}
-_DELTAS: Final[dict[type[AgentEvent], int]] = {
-    TextBlockDeltaEvent: _TEXT,
-    ThinkingBlockDeltaEvent: _THINKING,
-    DataBlockDeltaEvent: _DATA,
-    ToolCallDeltaEvent: _CALL,
-    ToolResultTextDeltaEvent: _RESULT,
-    ToolResultDataDeltaEvent: _RESULT,
-}
-_ENDS: Final[dict[type[AgentEvent], int]] = {
-    TextBlockEndEvent: _TEXT,
-    ThinkingBlockEndEvent: _THINKING,
-    DataBlockEndEvent: _DATA,
-    ToolCallEndEvent: _CALL,
-    ModelCallEndEvent: _MODEL,
-    ToolResultEndEvent: _RESULT,
-}
 
 
 def well_formed() -> Operator[Any, AgentEvent]:
@@ -171,7 +125,7 @@ class _Reply:
         self._frame: AgentStartEvent | None = None
         self._begun = False
         self._ended = False
-        self._open: dict[tuple[int, str], ReplyEvent] = {}
+        self._open: dict[tuple[Lifecycle, str], ReplyEvent] = {}
 
     def take(self, event: ReplyEvent) -> None:
         kind = type(event)
@@ -184,17 +138,17 @@ class _Reply:
             )
         elif isinstance(event, AgentEndEvent):
             self._end(event)
-        elif kind in _STARTS:
-            self._open_one(_STARTS[kind], event)
-        elif kind in _DELTAS:
-            if (_DELTAS[kind], _key(event)) not in self._open:
+        elif kind in STARTS:
+            self._open_one(STARTS[kind], event)
+        elif kind in DELTAS:
+            if (DELTAS[kind], key_of(event)) not in self._open:
                 raise _orphan(event)
-        elif kind in _ENDS:
-            self._close_one(_ENDS[kind], event)
+        elif kind in ENDS:
+            self._close_one(ENDS[kind], event)
         self._begun = True
 
     def finish(self) -> None:
-        self._check_closed(set(range(6)), "when the stream completed")
+        self._check_closed(Lifecycle, "when the stream completed")
         if self._frame:
             raise UnclosedBlockError(
                 f"{_told(self._frame)} has no AgentEnd when the stream completed; end every reply, "
@@ -215,39 +169,33 @@ class _Reply:
     def _end(self, event: AgentEndEvent) -> None:
         if not self._frame:
             raise _orphan(event)
-        self._check_closed(set(range(6)), f"at {_told(event)}")
+        self._check_closed(Lifecycle, f"at {_told(event)}")
         self._frame, self._ended = None, True
 
-    def _open_one(self, kind: int, event: ReplyEvent) -> None:
-        if kind == _MODEL:
-            self._check_closed(_OF_A_MODEL_CALL | {_MODEL}, f"at {_told(event)}")
-        key = kind, _key(event)
+    def _open_one(self, kind: Lifecycle, event: ReplyEvent) -> None:
+        if kind == Lifecycle.MODEL:
+            self._check_closed((*OF_A_MODEL_CALL, Lifecycle.MODEL), f"at {_told(event)}")
+        key = kind, key_of(event)
         if key in self._open:
             raise _unclosed(self._open[key], f"at {_told(event)}")
         self._open[key] = event
 
-    def _close_one(self, kind: int, event: ReplyEvent) -> None:
-        if kind == _MODEL and (_MODEL, "") in self._open:
-            self._check_closed(_OF_A_MODEL_CALL, f"at {_told(event)}")
-        if self._open.pop((kind, _key(event)), None) is None:
+    def _close_one(self, kind: Lifecycle, event: ReplyEvent) -> None:
+        if kind == Lifecycle.MODEL and (Lifecycle.MODEL, "") in self._open:
+            self._check_closed(OF_A_MODEL_CALL, f"at {_told(event)}")
+        if self._open.pop((kind, key_of(event)), None) is None:
             raise _orphan(event)
 
-    def _check_closed(self, kinds: set[int] | frozenset[int], when: str) -> None:
+    def _check_closed(self, kinds: Container[Lifecycle], when: str) -> None:
         for (kind, _), start in self._open.items():
             if kind in kinds:
                 raise _unclosed(start, when)
 
 
-def _key(event: ReplyEvent) -> str:
-    if isinstance(event, BlockEvent):
-        return event.block_id
-    return event.tool_call_id if isinstance(event, ToolEvent) else ""
-
-
 def _told(event: ReplyEvent) -> str:
     """Name an event as a reader would look for it."""
     words = [type(event).__name__.removesuffix("Event")]
-    if key := _key(event):
+    if key := key_of(event):
         words.append(repr(key))
     words.append(f"of reply {event.reply_id!r}")
     if event.source:
