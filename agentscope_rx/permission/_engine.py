@@ -186,7 +186,7 @@ def _accept_edits(asked: _Question) -> PermissionDecision | None:
     if asked.mode is not PermissionMode.ACCEPT_EDITS or not asked.paths:
         return None
     inside = [containing_directory(path, asked.context) for path in asked.paths]
-    return None if None in inside else asked.allow("mode accept_edits, inside the working directories")
+    return None if None in inside else asked.allow("inside the working directories")
 
 
 def _own_allow(asked: _Question) -> PermissionDecision | None:

@@ -42,6 +42,8 @@ DANGEROUS_PATHS: Final = (
 _ANYWHERE: Final = "**"
 _WILD: Final = frozenset("*?[")
 _NOWHERE: Final = "\0"
+_LONGEST: Final = 32_767
+"""Characters of the longest path that a system knows."""
 
 
 def is_dangerous_path(path: str, patterns: Iterable[str] = DANGEROUS_PATHS) -> bool:
@@ -51,7 +53,8 @@ def is_dangerous_path(path: str, patterns: Iterable[str] = DANGEROUS_PATHS) -> b
 
 def dangerous_pattern(path: str, patterns: Iterable[str]) -> str | None:
     """Return the first pattern by which a path is dangerous."""
-    return next((pattern for pattern in patterns if matches_path(pattern, path, restricts=True)), None)
+    forms = _path_forms(path)
+    return next((pattern for pattern in patterns if _restricts(pattern, forms)), None)
 
 
 def is_in_working_directory(path: str, context: PermissionContextState) -> bool:
@@ -61,9 +64,9 @@ def is_in_working_directory(path: str, context: PermissionContextState) -> bool:
 
 def containing_directory(path: str, context: PermissionContextState) -> str | None:
     """Return the working directory that a path lies in, links and `..` considered."""
-    as_written, real = _segments(written(path)), _segments(_real(path))
+    as_written, real = _path_forms(path)
     for directory in context.working_directories.values():
-        home, real_home = _segments(written(directory.path)), _segments(_real(directory.path))
+        home, real_home = _path_forms(directory.path)
         if _begins(real, real_home) and (_begins(as_written, home) or _begins(as_written, real_home)):
             return directory.path
     return None
@@ -76,13 +79,11 @@ def matches_path(pattern: str, path: str, *, restricts: bool) -> bool:
        and `/etc:*` mean the directory and everything beneath it. `~` is the home directory.
     2. What permits means exactly that, and a relative pattern begins in the current directory.
     3. What restricts also means everything beneath; a relative pattern begins anywhere, so that `.env` means
-       each file of that name; and case does not count, since not every file system knows it.
+       each file of that name, unless it begins with `./` or `../`; and case does not count, since not every
+       file system knows it.
     """
-    patterns = _pattern_forms(pattern, restricts)
-    paths = (_segments(written(path)), _segments(_real(path)))
-    if restricts:
-        return any(_match(_folded(p), _folded(segments)) for p in patterns for segments in paths)
-    return all(any(_match(p, segments) for p in patterns) for segments in paths)
+    forms = _path_forms(path)
+    return _restricts(pattern, forms) if restricts else _permits(pattern, forms)
 
 
 def written(path: str) -> str:
@@ -103,10 +104,17 @@ def texts_in(value: Any) -> list[str]:
 
 def _real(path: str) -> str:
     """Return what a path leads to, links followed; the same for what does not exist yet."""
+    if len(path) > _LONGEST:
+        return _NOWHERE
     try:
         return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111
     except ValueError:  # no path of any file, as one with a null character
         return _NOWHERE
+
+
+def _path_forms(path: str) -> tuple[Segments, Segments]:
+    """Return a path as it is written, and what it leads to."""
+    return _segments(written(path)), _segments(_real(path))
 
 
 def _segments(path: str) -> Segments:
@@ -121,23 +129,38 @@ def _begins(segments: Segments, with_: Segments) -> bool:
     return segments[: len(with_)] == with_
 
 
-def _pattern_forms(pattern: str, restricts: bool) -> list[Segments]:
-    """Return a pattern as written, and with the links followed in the part of it that is no wildcard."""
-    expanded = os.path.expanduser(pattern)  # noqa: PTH111
-    if expanded.endswith(":*"):
-        expanded = f"{expanded[:-2]}/{_ANYWHERE}"
-    elif expanded.endswith("/"):
-        expanded += _ANYWHERE
-    floating: list[Segments] = []
-    if restricts:
-        expanded += f"/{_ANYWHERE}"
-        if not os.path.isabs(expanded):  # noqa: PTH117
-            floating = [(_ANYWHERE, *_segments(os.path.normpath(expanded)))]
-    segments = _segments(written(expanded))
+def _permits(pattern: str, path_forms: Iterable[Segments]) -> bool:
+    patterns = _pattern_forms(_expanded(pattern))
+    return all(any(_match(each, segments) for each in patterns) for segments in path_forms)
+
+
+def _restricts(pattern: str, path_forms: Iterable[Segments]) -> bool:
+    beneath = f"{_expanded(pattern)}/{_ANYWHERE}"
+    first, _, rest = beneath.partition("/")
+    patterns: list[Segments] = []
+    if not os.path.isabs(beneath) and first not in (".", ".."):  # noqa: PTH117
+        patterns.append((_ANYWHERE, *_segments(os.path.normpath(beneath))))
+    if rest != _ANYWHERE or not patterns:  # a mere name means the same wherever it begins
+        patterns += _pattern_forms(beneath)
+    folded = {_folded(segments) for segments in path_forms}
+    return any(_match(_folded(each), segments) for each in patterns for segments in folded)
+
+
+def _expanded(pattern: str) -> str:
+    """Return a pattern with `~`, and the short forms for all of a directory, written out."""
+    pattern = os.path.expanduser(pattern)  # noqa: PTH111
+    if pattern.endswith(":*"):
+        return f"{pattern[:-2]}/{_ANYWHERE}"
+    return f"{pattern}{_ANYWHERE}" if pattern.endswith("/") else pattern
+
+
+def _pattern_forms(pattern: str) -> tuple[Segments, Segments]:
+    """Return a pattern as it is written, and with the links followed in the part that is no wildcard."""
+    segments = _segments(written(pattern))
     # A file's own name is not followed: a link put there later would choose what a permission means.
     fixed = next((i for i, segment in enumerate(segments) if _WILD & set(segment)), len(segments) - 1)
     followed = _segments(_real(str(PurePath(*segments[:fixed])))) if fixed else ()
-    return [*floating, segments, (*followed, *segments[fixed:])]
+    return segments, (*followed, *segments[fixed:])
 
 
 def _match(pattern: Segments, path: Segments) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import glob
 import logging
-import os
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, Final
 
 from attrs import evolve
@@ -91,9 +91,9 @@ def _contents(tool: CheckedTool, input: Mapping[str, Any]) -> Iterator[str | Non
 
 
 def _directory(paths: Iterable[str]) -> Iterator[str]:
-    try:
-        directory = os.path.commonpath([os.path.dirname(written(path)) for path in paths])  # noqa: PTH120
-    except ValueError:  # on two drives
-        return
-    if directory != os.path.dirname(directory):  # noqa: PTH120 - the root is no directory to give away
-        yield f"{glob.escape(directory)}/**"
+    """Return the directory that all paths are in, as a pattern; the root is none to give away."""
+    first, *others = (PurePath(written(path)).parent for path in paths)
+    for directory in (first, *first.parents):
+        if all(other.is_relative_to(directory) for other in others) and directory != directory.parent:
+            yield f"{glob.escape(str(directory))}/**"
+            return

@@ -64,3 +64,18 @@ def test_a_wrong_argument_raises_with_its_value_and_the_remedy(make: Any, compla
         make()
 
     assert complaint in str(caught.value)
+
+
+def test_a_decision_is_made_by_its_name() -> None:
+    assert PermissionDecision.allow("a") == PermissionDecision(PermissionBehavior.ALLOW, "a")
+    assert PermissionDecision.deny("d", "r") == PermissionDecision(PermissionBehavior.DENY, "d", "r")
+    assert PermissionDecision.ask("q", "r") == PermissionDecision(PermissionBehavior.ASK, "q", "r")
+    assert PermissionDecision.passthrough() == PermissionDecision(PermissionBehavior.PASSTHROUGH)
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_safety"),
+    [("safety", True), ("Safety: a key", True), ("for SAFETY's sake", True), ("safe", False), (None, False)],
+)
+def test_a_decision_is_about_safety_by_its_reason(reason: str | None, is_safety: bool) -> None:
+    assert PermissionDecision.ask("?", reason).is_safety is is_safety

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import attrs
 import pydantic
+import pydantic_core
 import pytest
 
 from agentscope_rx.context import RuntimeContext
@@ -173,3 +174,83 @@ def test_injected_values_come_by_their_type() -> None:
     table: Mapping[type, Any] = {RuntimeContext: ctx}
 
     assert bind(search.signature, {"query": "x"}, table.__getitem__)["ctx"] is ctx
+
+
+def judged(function: Any, content: str | None = None, **input: Any) -> Any:
+    made = tool(name="t")(function)
+    return made.arguments(ToolUseBlock("c", "t", input, content))
+
+
+def test_the_arguments_to_be_judged_are_those_that_the_tool_gets() -> None:
+    def function(paths: list[str], n: int, place: Place, day: date, note: str, log: str = "/x") -> None: ...
+
+    place = {"city": "Rome"}
+    given = {"paths": '["a", "b"]', "n": "3", "place": place, "day": "2026-01-02", "note": '["a"]'}
+
+    assert judged(function, **given) == {
+        "paths": ["a", "b"],
+        "n": 3,
+        "place": place,
+        "day": "2026-01-02",
+        "note": '["a"]',
+        "log": "/x",
+    }
+
+
+def test_they_are_read_from_the_text_of_the_call_if_there_is_nothing_else() -> None:
+    def function(a: str, b: str | None = None) -> None: ...
+
+    assert judged(function, '{"a": "x", "b": null}') == {"a": "x", "b": None}
+    assert judged(function, '{"a": "x"}', a="y") == {"a": "y"}
+
+
+def test_an_open_tool_is_judged_by_what_it_does_not_name_too() -> None:
+    def function(a: str, **rest: Any) -> None: ...
+
+    assert judged(function, a="x", b=["y"]) == {"a": "x", "b": ["y"]}
+
+
+def test_the_judge_gets_copies() -> None:
+    def function(a: list[str]) -> None: ...
+
+    given = ["x"]
+    seen = judged(function, a=given)
+    seen["a"].append("y")
+
+    assert given == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("content", "input"),
+    [("{oops", {}), (None, {}), (None, {"a": 1}), (None, {"a": {"b": 1}, "c": 2})],
+    ids=["no JSON", "missing", "of another type", "unknown"],
+)
+def test_arguments_that_do_not_fit_are_not_judged(content: str | None, input: dict[str, Any]) -> None:
+    def function(a: dict[str, int]) -> None: ...
+
+    assert judged(function, content, **input) is None
+
+
+class Moody:
+    """A type that fails in its own way."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
+        def fail(_: Any) -> Any:
+            raise RuntimeError("not today")
+
+        return pydantic_core.core_schema.no_info_plain_validator_function(fail)
+
+    __pydantic_validator__ = None
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, *_: Any) -> Any:
+        return {"type": "string"}
+
+
+def test_a_type_that_raises_is_as_one_that_does_not_fit() -> None:
+    def function(a: Moody) -> None: ...
+
+    with pytest.raises(RuntimeError):
+        bind(tool(name="t")(function).signature, {"a": "x"}, inject)
+    assert judged(function, a="x") is None

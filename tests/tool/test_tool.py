@@ -1,14 +1,28 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 
+from agentscope_rx._json import dumps
+from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.model import ToolSchema
-from agentscope_rx.tool import Tool, tool
+from agentscope_rx.permission import (
+    DANGEROUS_PATHS,
+    AdditionalWorkingDirectory,
+    PermissionContextState,
+    PermissionDecision,
+    PermissionMode,
+    PermissionRule,
+    decide,
+)
+from agentscope_rx.tool import Tool, Toolkit, tool
 
 
 @tool
@@ -143,3 +157,109 @@ def test_a_tool_can_be_made_of_a_schema_alone() -> None:
 
     assert made(x=1) == {"x": 1}
     assert made.schema.parameters == {"type": "object"}
+
+
+class Files:
+    """A tool with all that it has to say about permission."""
+
+    def __init__(self, secret: str) -> None:
+        self.secret = secret
+
+    def check(self, input: Mapping[str, Any], context: PermissionContextState) -> PermissionDecision | None:
+        return PermissionDecision.deny("That is secret.") if self.secret in input["text"] else None
+
+    def match(self, content: str, input: Mapping[str, Any]) -> bool:
+        return f"{self.secret}:{content}" == input["text"]
+
+    @staticmethod
+    def suggest(input: Mapping[str, Any]) -> list[PermissionRule]:
+        return [PermissionRule("write", input["text"])]
+
+    @tool(
+        check_permission=check,
+        match_rule=match,
+        suggest_rules=suggest,
+        path_arguments=["path"],
+        rule_arguments=("text",),
+        dangerous_paths=("*.key",),
+    )
+    def write(self, path: str, text: str, ctx: RuntimeContext) -> None: ...
+
+
+def test_what_a_method_says_about_permission_is_said_by_its_object() -> None:
+    write = Files("xyz").write
+    denied, silent = ({"text": "a xyz b"}, {"text": "abc"})
+
+    assert write.check_permission is not None
+    assert write.check_permission(denied, PermissionContextState()) == PermissionDecision.deny(
+        "That is secret."
+    )
+    assert write.check_permission(silent, PermissionContextState()) is None
+    assert write.match_rule is not None
+    assert (write.match_rule("a", {"text": "xyz:a"}), write.match_rule("b", {"text": "xyz:a"})) == (
+        True,
+        False,
+    )
+    assert write.suggest_rules is not None
+    assert write.suggest_rules({"text": "a"}) == [PermissionRule("write", "a")]
+
+
+def test_what_a_tool_says_about_permission_is_kept_by_a_toolkit() -> None:
+    kept = Toolkit(Files("xyz")).get("write")
+
+    assert kept is not None
+    assert (kept.path_arguments, kept.rule_arguments, kept.dangerous_paths) == (
+        ("path",),
+        ("text",),
+        ("*.key",),
+    )
+
+
+def test_a_tool_says_nothing_about_permission_unless_it_is_told_to() -> None:
+    assert (add.check_permission, add.match_rule, add.suggest_rules) == (None, None, None)
+    assert (add.path_arguments, add.rule_arguments, add.dangerous_paths) == ((), (), DANGEROUS_PATHS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"path_arguments": ["file"]}, "names 'file', which is none of its arguments: path, text"),
+        ({"rule_arguments": ["ctx"]}, "names 'ctx', which is none of its arguments: path, text"),
+        ({"path_arguments": "path"}, "'path' is no sequence; give a list of str"),
+        ({"dangerous_paths": [1]}, "1 is no str"),
+        ({"check_permission": True}, "check_permission of tool 'write' is True; give a function, or None"),
+    ],
+)
+def test_wrong_words_about_permission_are_refused(options: dict[str, Any], message: str) -> None:
+    def write(path: str, text: str, ctx: RuntimeContext) -> None: ...
+
+    with pytest.raises(ConfigurationError) as caught:
+        tool(**options)(write)
+
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("mode", "paths", "behavior"),
+    [
+        (PermissionMode.DEFAULT, ["a.txt"], "ask"),
+        (PermissionMode.ACCEPT_EDITS, ["a.txt"], "allow"),
+        (PermissionMode.ACCEPT_EDITS, '["a.txt", "b.txt"]', "allow"),
+        (PermissionMode.ACCEPT_EDITS, '["a.txt", "/etc/passwd"]', "ask"),
+        (PermissionMode.BYPASS, '["a.txt", "~/.ssh/id"]', "ask"),
+        (PermissionMode.EXPLORE, ["a.txt"], "deny"),
+        (PermissionMode.DEFAULT, "a.txt", "allow"),  # to be told that it is no list
+    ],
+)
+def test_the_permission_engine_judges_what_the_tool_would_run_with(
+    mode: PermissionMode, paths: Any, behavior: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    @tool(path_arguments=["paths"])
+    def write(paths: list[str], log: str = "/var/log/x") -> None: ...
+
+    context = PermissionContextState(mode, {".": AdditionalWorkingDirectory(".")})
+    call = ToolUseBlock("c", "write", content=dumps({"paths": paths}).decode())
+
+    assert decide(call, write, context).behavior == behavior
