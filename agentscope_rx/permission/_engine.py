@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, final
 
 from attrs import evolve, frozen
 
+from agentscope_rx._frozen import freeze_or_none
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.message import ToolCallState, ToolUseBlock
 from agentscope_rx.permission._checked import CheckedTool, CheckPermission
@@ -77,7 +78,8 @@ class _Question:
     @cached_property
     def input(self) -> Mapping[str, Any] | None:
         """The arguments as the tool will get them; None if the call cannot run."""
-        return None if self.tool is None else self.tool.arguments(self.call)
+        arguments = None if self.tool is None else self.tool.arguments(self.call)
+        return freeze_or_none(arguments)
 
     @cached_property
     def own(self) -> PermissionDecision:
@@ -126,6 +128,8 @@ def _opinion(
                 f"check_permission of tool {tool.name!r} returned {said!r}; "
                 "return a PermissionDecision, as PermissionDecision.ask('…'), or None"
             )
+    except MemoryError:
+        raise
     except Exception as error:
         _log.warning("check_permission of tool %s failed", tool.name, exc_info=True)
         words = f"{type(error).__name__}: {error}".removesuffix(": ")

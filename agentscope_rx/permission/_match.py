@@ -50,6 +50,8 @@ def rule_matches(
     if tool.match_rule is not None:
         try:
             return bool(tool.match_rule(content, input))
+        except MemoryError:
+            raise
         except Exception:
             _log.warning("match_rule of tool %s failed on %r", tool.name, content, exc_info=True)
             return restricts

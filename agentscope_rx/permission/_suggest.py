@@ -69,6 +69,8 @@ def _offered(
     if tool.suggest_rules is not None:
         try:
             return tuple(tool.suggest_rules(input))
+        except MemoryError:
+            raise
         except Exception:
             _log.warning("suggest_rules of tool %s failed", tool.name, exc_info=True)
             return ()

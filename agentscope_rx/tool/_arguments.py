@@ -15,7 +15,7 @@ from agentscope_rx.errors import ToolArgumentsError
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.tool._schema import Parameter, Signature, is_pydantic
 
-__all__ = ["bind", "readable", "thaw"]
+__all__ = ["bind", "given", "readable", "thaw"]
 
 _AT: Final = re.compile(r"^(?P<problem>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
 
@@ -63,6 +63,11 @@ def bind(signature: Signature, arguments: Mapping[str, Any], inject: Callable[[t
     return values
 
 
+def given(call: ToolUseBlock) -> dict[str, Any]:
+    """Return the arguments of a call as the model gave them."""
+    return dict(call.input) or loads_object(call.content or "") or {}
+
+
 def readable(signature: Signature, call: ToolUseBlock) -> dict[str, Any] | None:
     """Return what a call's function would get, as JSON, to judge it by; None if the arguments do not fit.
 
@@ -71,13 +76,15 @@ def readable(signature: Signature, call: ToolUseBlock) -> dict[str, Any] | None:
     """
     if call.input_error:
         return None
-    given = dict(call.input) or loads_object(call.content or "") or {}
+    arguments = given(call)
     try:
-        bound = bind(signature, given, lambda _: None)
+        bound = bind(signature, arguments, lambda _: None)
+    except MemoryError:
+        raise
     except Exception:  # a user's class may raise anything when it is made of arguments
         return None
     values = {p.name: thaw(p.default) for p in signature.arguments if p.default is not None}
-    values |= {name: _plain(bound[name], given[name]) for name in given}
+    values |= {name: _plain(bound[name], value) for name, value in arguments.items()}
     return values
 
 
@@ -123,11 +130,11 @@ def _by_pydantic(hint: Any, value: Any, path: str) -> Any:
         raise _MisfitError(path + "".join(map(step, first["loc"])), first["msg"]) from None
 
 
-def _plain(bound: Any, given: Any) -> Any:
-    """Return a value that was read from JSON; as it was given, if it has become something else."""
+def _plain(bound: Any, value: Any) -> Any:
+    """Return what a JSON value was read as; itself, if it has become something else."""
     if type(bound) in (str, int, float, bool, type(None)):
         return bound
-    if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         with suppress(JSONError):
-            return loads(given)
-    return thaw(given)
+            return loads(value)
+    return thaw(value)

@@ -16,13 +16,12 @@ from typing import Any, Final, TypeAlias, cast, final
 from attrs import frozen
 from reactivex import Observable
 
-from agentscope_rx._json import loads_object
 from agentscope_rx.context import RuntimeContext, at_work_for
 from agentscope_rx.errors import ToolArgumentsError, ToolError, ToolNotFoundError
 from agentscope_rx.event import AgentEvent, ToolResultTextDeltaEvent
 from agentscope_rx.interop import from_async_iterable, to_async_iterable
 from agentscope_rx.message import ToolUseBlock
-from agentscope_rx.tool._arguments import bind
+from agentscope_rx.tool._arguments import bind, given
 from agentscope_rx.tool._emitter import Cancelled, Emitted, ToolEmitter
 from agentscope_rx.tool._output import ResultWriter, as_item, as_result
 from agentscope_rx.tool._tool import Tool
@@ -123,8 +122,7 @@ def _prepared(
         ToolEmitter: ToolEmitter(channel.send, lambda: channel.cancelled),
     }
     try:
-        arguments = dict(call.input) or loads_object(call.content or "") or {}
-        return tool, bind(tool.signature, arguments, injected.__getitem__)
+        return tool, bind(tool.signature, given(call), injected.__getitem__)
     except ToolArgumentsError as error:
         raise ToolArgumentsError(
             f"Parameter validation failed for tool {call.name!r}: {error}. "

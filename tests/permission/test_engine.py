@@ -341,6 +341,28 @@ def test_a_check_sees_the_arguments_and_the_context() -> None:
     assert seen == [({"a": 1}, state)]
 
 
+def test_a_check_cannot_change_what_rules_are_compared_with() -> None:
+    def check(input: Any, _: object) -> None:
+        input["command"] = "ls"
+
+    decision = decide(call(command="rm x"), Checked(check_permission=check), context(allow("ls")))
+
+    assert decision.behavior is PermissionBehavior.ASK
+    assert "this mapping is frozen" in decision.message
+
+
+def test_without_memory_nothing_is_decided() -> None:
+    def fail(*_: object) -> Any:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        decide(call(), Checked(check_permission=fail), context())
+    with pytest.raises(MemoryError):
+        decide(call(), Checked(match_rule=fail), context(deny("x")))
+    with pytest.raises(MemoryError):
+        decide(call(), Checked(suggest_rules=fail), context())
+
+
 def test_rules_are_about_the_tool_of_their_name_only() -> None:
     assert decide(call(), Checked(), context(deny(tool="other"), allow())).behavior == "allow"
     assert decide(call(), Checked(), context(deny(tool="*"), allow())).behavior == "allow"

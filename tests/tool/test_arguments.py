@@ -234,10 +234,12 @@ def test_arguments_that_do_not_fit_are_not_judged(content: str | None, input: di
 class Moody:
     """A type that fails in its own way."""
 
+    error: Exception = RuntimeError("not today")
+
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
         def fail(_: Any) -> Any:
-            raise RuntimeError("not today")
+            raise cls.error
 
         return pydantic_core.core_schema.no_info_plain_validator_function(fail)
 
@@ -254,3 +256,14 @@ def test_a_type_that_raises_is_as_one_that_does_not_fit() -> None:
     with pytest.raises(RuntimeError):
         bind(tool(name="t")(function).signature, {"a": "x"}, inject)
     assert judged(function, a="x") is None
+
+
+def test_a_type_that_needs_more_memory_than_there_is_fails_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def function(a: Moody) -> None: ...
+
+    monkeypatch.setattr(Moody, "error", MemoryError())
+
+    with pytest.raises(MemoryError):
+        judged(function, a="x")

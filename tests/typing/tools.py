@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import assert_type
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, assert_type
 
 from reactivex import Observable
 
 from agentscope_rx.interop.asyncio import from_async_iterable, from_coroutine, to_async_iterable
+from agentscope_rx.message import ToolUseBlock
+from agentscope_rx.permission import PermissionContextState, PermissionDecision, decide
 from agentscope_rx.tool import tool
 
 
@@ -19,6 +21,14 @@ def add(a: int, b: int = 1) -> int:
 @tool(name="save_file", timeout=3)
 async def save(path: str) -> bytes:
     return path.encode()
+
+
+def careful(input: Mapping[str, Any], context: PermissionContextState) -> PermissionDecision | None:
+    return PermissionDecision.ask("Sure?") if input["path"] else None
+
+
+@tool(check_permission=careful, path_arguments=["path"])
+def delete(path: str) -> None: ...
 
 
 class Counter:
@@ -37,6 +47,7 @@ async def one() -> str:
 
 assert_type(add(1, b=2), int)
 assert_type(Counter().up(3), str)
+assert_type(decide(ToolUseBlock("c", "delete"), delete, PermissionContextState()), PermissionDecision)
 assert_type(from_async_iterable(ticks), Observable[int])
 assert_type(from_coroutine(one), Observable[str])
 
