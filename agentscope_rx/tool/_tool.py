@@ -50,10 +50,6 @@ def _a_timeout(owner: Tool[..., Any], _: object, timeout: float | None) -> None:
         )
 
 
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple_of(str, names)
-
-
 def _its_arguments(owner: Tool[..., Any], attribute: Attribute[Any], names: tuple[str, ...]) -> None:
     known = [p.name for p in owner.signature.arguments]
     for name in () if owner.signature.open else names:
@@ -100,14 +96,10 @@ class Tool(Generic[P, R]):
     check_permission: CheckPermission | None = field(default=None, kw_only=True, validator=_a_function)
     match_rule: MatchRule | None = field(default=None, kw_only=True, validator=_a_function)
     suggest_rules: SuggestRules | None = field(default=None, kw_only=True, validator=_a_function)
-    path_arguments: tuple[str, ...] = field(
-        default=(), kw_only=True, converter=_names, validator=_its_arguments
-    )
-    rule_arguments: tuple[str, ...] = field(
-        default=(), kw_only=True, converter=_names, validator=_its_arguments
-    )
+    path_arguments: tuple[str, ...] = field(default=(), kw_only=True, validator=[a(tuple), _its_arguments])
+    rule_arguments: tuple[str, ...] = field(default=(), kw_only=True, validator=[a(tuple), _its_arguments])
     dangerous_paths: tuple[str, ...] = field(
-        default=DANGEROUS_PATHS, kw_only=True, converter=_names, repr=False
+        default=DANGEROUS_PATHS, kw_only=True, validator=a(tuple), repr=False
     )
 
     def __attrs_post_init__(self) -> None:
@@ -235,9 +227,9 @@ def tool(
             check_permission=check_permission,
             match_rule=match_rule,
             suggest_rules=suggest_rules,
-            path_arguments=path_arguments,
-            rule_arguments=rule_arguments,
-            dangerous_paths=dangerous_paths,
+            path_arguments=tuple_of(str, path_arguments),
+            rule_arguments=tuple_of(str, rule_arguments),
+            dangerous_paths=tuple_of(str, dangerous_paths),
         )
 
     if function is None:
