@@ -179,9 +179,9 @@ class ReActAgent:
         session = self._session(ctx)
         save: list[Callable[[], AgentState]] = []
 
-        def body() -> Observable[AgentEvent]:
+        def body(scheduler: CallScheduler) -> Observable[AgentEvent]:
             planned = plan(session.state, msgs)
-            run = Run(self, ctx, session.state, planned)
+            run = Run(self, ctx, scheduler, session.state, planned)
             save.append(run.saved)
             return call_events(run, AgentInput(planned.msgs))
 

@@ -16,6 +16,7 @@ from agentscope_rx.agent._mending import Report
 from agentscope_rx.agent._transition import MEANINGFUL, apply, open_calls, resume
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent
+from agentscope_rx.interop import CallScheduler
 from agentscope_rx.message import (
     AssistantMessage,
     GenerateReason,
@@ -48,9 +49,17 @@ class Run:
     The message is the fold of the events that have passed `record`, and so is the loop's state.
     """
 
-    def __init__(self, agent: ReActAgent, ctx: RuntimeContext, state: AgentState, plan: Plan) -> None:
+    def __init__(
+        self,
+        agent: ReActAgent,
+        ctx: RuntimeContext,
+        scheduler: CallScheduler,
+        state: AgentState,
+        plan: Plan,
+    ) -> None:
         self.agent = agent
         self.ctx = ctx
+        self.scheduler = scheduler
         self.reply_id = plan.reply_id
         self.history = plan.history
         self._state = state
@@ -137,7 +146,11 @@ class Run:
         if not self.has_hook(hook):
             return core
         middlewares = with_hook(self.agent.middlewares, hook)
-        phase = chain(middlewares, hook, self.agent, self.ctx, core)
+
+        def at_home(input: InputT) -> Observable[AgentEvent]:
+            return self.scheduler.home(core(input))
+
+        phase = chain(middlewares, hook, self.agent, self.ctx, at_home)
         put_right = guard(self.reply_id, self.report(hook), frame=hook == "on_agent")
 
         def guarded(input: InputT) -> Observable[AgentEvent]:

@@ -91,7 +91,7 @@ class Session:
 
 
 def in_turn(
-    gate: Gate, body: Callable[[], Observable[AgentEvent]], save: Callable[[], None]
+    gate: Gate, body: Callable[[CallScheduler], Observable[AgentEvent]], save: Callable[[], None]
 ) -> Observable[AgentEvent]:
     """Run a call when its turn in the session has come.
 
@@ -120,7 +120,7 @@ class _Turn:
     def __init__(
         self,
         gate: Gate,
-        body: Callable[[], Observable[AgentEvent]],
+        body: Callable[[CallScheduler], Observable[AgentEvent]],
         save: Callable[[], None],
         observer: abc.ObserverBase[AgentEvent],
         scheduler: CallScheduler,
@@ -141,7 +141,7 @@ class _Turn:
         self._begun = True
         part = self._scheduler.part(self._escaped)
         try:
-            events = self._body()
+            events = self._body(part)
             self._subscription.disposable = events.subscribe(
                 self._observer.on_next, self._fail, self._complete, scheduler=part
             )
@@ -183,6 +183,9 @@ class _Turn:
 
     def _when_clean(self, then: Callable[[Exception | None], None]) -> None:
         self._over = True
+        self._scheduler.post(lambda: self._wait_and_release(then))  # an end may come on any thread
+
+    def _wait_and_release(self, then: Callable[[Exception | None], None]) -> None:
         if self._scheduler.is_idle:
             self._release(then)
             return

@@ -9,7 +9,7 @@ from contextvars import Context, ContextVar, copy_context
 from copy import copy
 from typing import Any, Final, Self, TypeVar
 
-from reactivex import abc, typing
+from reactivex import Observable, abc, typing
 from reactivex.disposable import Disposable, SerialDisposable
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
@@ -153,6 +153,21 @@ class CallScheduler(AsyncIOScheduler):
 
     def _others(self) -> set[asyncio.Task[Any]]:
         return self.tasks - {asyncio.current_task()}
+
+    def home(self, source: Observable[T]) -> Observable[T]:
+        """Bring a stream back to the call's loop and scheduler, whatever operators brought instead."""
+
+        def subscribe(
+            observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
+        ) -> abc.DisposableBase:
+            home = scheduler if isinstance(scheduler, CallScheduler) else self
+
+            def begin(_: abc.SchedulerBase, __: object = None) -> abc.DisposableBase:
+                return source.subscribe(observer, scheduler=home)
+
+            return begin(home) if home.is_current else home.schedule(begin)
+
+        return Observable(subscribe)
 
     def post(self, action: Callable[[], object]) -> None:
         """Run an action on the call's loop: now if this is its thread, else soon."""

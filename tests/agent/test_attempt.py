@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import reactivex as rx
 from reactivex import Observable, operators as ops
+from reactivex.scheduler import NewThreadScheduler, TimeoutScheduler
 
 from agentscope_rx import event as ev
 from agentscope_rx.agent import ReActAgent
@@ -232,6 +233,40 @@ def test_a_call_that_is_disposed_while_it_fails_stores_what_was_emitted() -> Non
     length = len(check_call(fresh(), "go").events)
     for count in range(length):
         check_disposal(fresh(), "go", after=count)
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        ops.observe_on(NewThreadScheduler()),
+        ops.subscribe_on(NewThreadScheduler()),
+        ops.delay(0.001, scheduler=TimeoutScheduler.singleton()),
+    ],
+)
+def test_an_operator_with_a_scheduler_of_its_own_takes_nothing_of_the_call_off_its_loop(
+    hook: Any, elsewhere: Any
+) -> None:
+    threads: list[str] = []
+
+    @tool
+    async def where() -> str:
+        """Note the thread."""
+        threads.append(threading.current_thread().name)
+        return "here"
+
+    def script(call: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return "done" if call.results else [tool_call("where")]
+
+    record = check_call(
+        friday(hook(elsewhere), script=[script], toolkit=[where]), "hi", outer=hook is on_agent
+    )
+
+    assert record.error is None
+    assert record.message is not None
+    assert record.message.text_content == "done"
+    assert threads == [threading.current_thread().name] * 3
 
 
 def test_on_agent_may_run_the_call_again_but_not_beside_itself() -> None:
