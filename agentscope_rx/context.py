@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar, final
 
 from attrs import field, frozen
 
+from agentscope_rx._repr import Brief
 from agentscope_rx.message import FrozenDict
 
 __all__ = ["Place", "RuntimeContext", "at_work_for", "places_of_this_tool"]
@@ -21,7 +22,7 @@ Place: TypeAlias = tuple[int, str | None, str | None]
 
 @final
 @frozen
-class RuntimeContext:
+class RuntimeContext(Brief):
     """Whom a call serves, and what the application wants its hooks and tools to have.
 
     Attributes:

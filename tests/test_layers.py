@@ -16,7 +16,7 @@ PACKAGE = "agentscope_rx"
 
 # A part imports only parts of its own row and of the rows above it.
 LAYERS = (
-    {"errors", "identity", "typing", "_check", "_frames", "_frozen", "_json"},
+    {"errors", "identity", "typing", "_check", "_frames", "_frozen", "_json", "_repr"},
     {"message"},
     {"permission", "state"},
     {"event"},

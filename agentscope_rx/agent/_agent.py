@@ -9,6 +9,7 @@ import reactivex as rx
 from attrs import Attribute, evolve, field, frozen
 from reactivex import Observable
 
+from agentscope_rx._repr import Brief
 from agentscope_rx.agent._input import CallInput, messages_of, plan
 from agentscope_rx.agent._loop import call_events
 from agentscope_rx.agent._run import Run
@@ -84,7 +85,7 @@ def _positive_or_none(instance: Any, attribute: Attribute[Any], number: Any) -> 
 
 @final
 @frozen(eq=False)
-class ReActAgent:
+class ReActAgent(Brief):
     """An agent that reasons and acts in turns until it has an answer.
 
     One object serves any number of sessions at once; what it remembers of each is in `get_agent_state`.

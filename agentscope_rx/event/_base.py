@@ -11,13 +11,13 @@ Payload is positional, in Java's order; id, time, source and metadata are keywor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, ClassVar, Final
 
 from attrs import field, frozen
 
 from agentscope_rx._check import a_str
 from agentscope_rx._frozen import EMPTY, freeze
+from agentscope_rx._repr import Brief, Name
 from agentscope_rx.identity import new_id, now
 
 __all__ = ["AgentEvent", "AgentEventType", "BlockEvent", "ReplyEvent", "ToolEvent"]
@@ -37,7 +37,7 @@ _LEGACY: Final[dict[str, str]] = {
 }
 
 
-class AgentEventType(StrEnum):
+class AgentEventType(Name):
     """The names of events on the wire; `AgentEventType(name)` understands Java's older names too."""
 
     AGENT_START = "AGENT_START"
@@ -79,7 +79,7 @@ class AgentEventType(StrEnum):
 
 
 @frozen
-class AgentEvent:
+class AgentEvent(Brief):
     """One step of an agent's reply.
 
     Attributes:

@@ -10,6 +10,7 @@ from attrs import field, frozen
 from agentscope_rx._check import a, a_str, a_str_or_none
 from agentscope_rx._frozen import EMPTY, freeze, freeze_or_none, freeze_without_nulls
 from agentscope_rx._json import loads_object
+from agentscope_rx._repr import Brief
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import new_id
 from agentscope_rx.message._enums import ToolCallState, ToolResultState
@@ -35,7 +36,7 @@ _an_int_or_none = a(int, None)
 
 
 @frozen
-class ContentBlock:
+class ContentBlock(Brief):
     """One part of a message; `type` is its name on the wire."""
 
     type: ClassVar[str] = ""

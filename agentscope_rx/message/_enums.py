@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from agentscope_rx._repr import Name
 
 __all__ = ["GenerateReason", "MsgRole", "ToolCallState", "ToolResultState"]
 
 
-class MsgRole(StrEnum):
+class MsgRole(Name):
     """Who speaks in a message."""
 
     USER = "USER"
@@ -16,7 +16,7 @@ class MsgRole(StrEnum):
     TOOL = "TOOL"
 
 
-class GenerateReason(StrEnum):
+class GenerateReason(Name):
     """Why an assistant message ended where it ended."""
 
     MODEL_STOP = "MODEL_STOP"
@@ -43,7 +43,7 @@ class GenerateReason(StrEnum):
     """The limit of reasoning and acting rounds was reached."""
 
 
-class ToolCallState(StrEnum):
+class ToolCallState(Name):
     """Where a tool call stands: pending → asking → allowed → submitted → finished."""
 
     PENDING = "pending"
@@ -53,7 +53,7 @@ class ToolCallState(StrEnum):
     FINISHED = "finished"
 
 
-class ToolResultState(StrEnum):
+class ToolResultState(Name):
     """How a tool's execution stands; `RUNNING` is a legal end of a tool that suspended itself."""
 
     SUCCESS = "success"

@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from agentscope_rx._check import a, a_str, a_str_or_none
 from agentscope_rx._frozen import EMPTY, freeze_without_nulls
+from agentscope_rx._repr import Brief
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import format_timestamp, new_id, now
 from agentscope_rx.message._block import (
@@ -45,7 +46,7 @@ def _timestamp() -> str:
 
 
 @frozen
-class Msg:
+class Msg(Brief):
     """One turn of conversation.
 
     Attributes:

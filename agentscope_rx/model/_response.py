@@ -10,6 +10,7 @@ from attrs import Attribute, field, fields, frozen
 
 from agentscope_rx._check import a_str, a_str_or_none, tuple_of
 from agentscope_rx._frozen import EMPTY, freeze, freeze_or_none
+from agentscope_rx._repr import Brief
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.message import (
     ChatUsage,
@@ -24,7 +25,7 @@ __all__ = ["ChatResponse", "GenerateOptions", "ResponsePart", "ToolCallChunk", "
 
 @final
 @frozen
-class ToolSchema:
+class ToolSchema(Brief):
     """A tool as the model sees it; `parameters` is a JSON schema of an object."""
 
     name: str = field(validator=a_str)
@@ -60,7 +61,7 @@ def _stops(stop: str | Iterable[str]) -> tuple[str, ...]:
 
 @final
 @frozen
-class GenerateOptions:
+class GenerateOptions(Brief):
     """How a model is to answer; what is None is left to the provider.
 
     Attributes:
@@ -113,7 +114,7 @@ _OPTIONS: Final = tuple(attribute.name for attribute in fields(GenerateOptions))
 
 @final
 @frozen
-class ToolCallChunk:
+class ToolCallChunk(Brief):
     """A fragment of a tool call as a provider sends it; what it leaves out is empty.
 
     Attributes:
@@ -141,7 +142,7 @@ def _parts(parts: Iterable[ResponsePart]) -> tuple[ResponsePart, ...]:
 
 @final
 @frozen
-class ChatResponse:
+class ChatResponse(Brief):
     """One piece of a model's answer: what is new since the piece before.
 
     Attributes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 from typing import Any, final
 
 from attrs import field, frozen
 
 from agentscope_rx._check import a, a_str, a_str_or_none, tuple_of
 from agentscope_rx._frozen import EMPTY, FrozenDict, freeze, freeze_or_none
+from agentscope_rx._repr import Name
 
 __all__ = [
     "AdditionalWorkingDirectory",
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class PermissionMode(StrEnum):
+class PermissionMode(Name):
     """How much an agent may do unasked."""
 
     DEFAULT = "default"
@@ -31,7 +31,7 @@ class PermissionMode(StrEnum):
     DONT_ASK = "dont_ask"
 
 
-class PermissionBehavior(StrEnum):
+class PermissionBehavior(Name):
     """What a rule or a tool says about a call; `PASSTHROUGH` leaves it to others."""
 
     ALLOW = "allow"

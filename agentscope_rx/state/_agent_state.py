@@ -7,6 +7,7 @@ from typing import Any, final
 
 from attrs import field, frozen
 
+from agentscope_rx._repr import Brief
 from agentscope_rx.message import Msg
 from agentscope_rx.permission import PermissionContextState
 from agentscope_rx.state._values import PlanModeContextState, TaskContextState, ToolContextState
@@ -20,7 +21,7 @@ def _msgs(msgs: Iterable[Msg]) -> tuple[Msg, ...]:
 
 @final
 @frozen
-class AgentState:
+class AgentState(Brief):
     """One session of one agent, in Java's fields and order.
 
     Attributes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 from typing import Any, final
 
 from attrs import field, frozen
 
 from agentscope_rx._check import a, a_str, a_str_or_none, tuple_of
 from agentscope_rx._frozen import EMPTY, freeze, freeze_without_nulls
+from agentscope_rx._repr import Name
 from agentscope_rx.identity import new_id, now
 
 __all__ = [
@@ -27,7 +27,7 @@ def _strings(items: Iterable[str]) -> tuple[str, ...]:
     return tuple_of(str, items)
 
 
-class TaskState(StrEnum):
+class TaskState(Name):
     """Where a task of the task list stands."""
 
     PENDING = "pending"

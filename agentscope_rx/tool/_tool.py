@@ -13,6 +13,7 @@ from attrs import Attribute, evolve, field, frozen
 
 from agentscope_rx._check import a, a_bool, a_str, tuple_of
 from agentscope_rx._frozen import freeze
+from agentscope_rx._repr import Brief
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.model import ToolSchema
@@ -69,7 +70,7 @@ def _a_function(owner: Tool[..., Any], attribute: Attribute[Any], function: obje
 
 @final
 @frozen(slots=False)
-class Tool(Generic[P, R]):
+class Tool(Brief, Generic[P, R]):
     """A tool, as `@tool` makes it; it is called as the function that it was made of.
 
     Attributes:
