@@ -12,17 +12,21 @@ its types checked 0.18. It makes the schemas of tools, too.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any, Final, NoReturn, cast
 
 import msgspec
 
-__all__ = ["TOO_DEEP", "JSONError", "dumps", "loads", "loads_object", "step"]
+__all__ = ["TOO_DEEP", "JSONError", "dumps", "is_deeper", "loads", "loads_object", "step"]
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 TOO_DEEP: Final = "nested too deeply"
+
+DEEPEST: Final = 190
+"""Levels of a tool call's arguments; with a message and an event around them, the wire lets 200 through."""
 
 
 class JSONError(ValueError):
@@ -52,12 +56,32 @@ def loads(text: bytes | str) -> Any:
 
 
 def loads_object(text: str) -> dict[str, Any] | None:
-    """Parse a JSON object; None if the text is anything else."""
+    """Parse a JSON object; None if the text is anything else, or so deep that it could not be passed on."""
     try:
         value = loads(text)
     except JSONError:
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    deep = text.count("{") + text.count("[") > DEEPEST and is_deeper(value, DEEPEST)
+    return None if deep else cast("dict[str, Any]", value)
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Return whether a parsed value has more objects and arrays inside one another; without recursion."""
+    level, depth = _containers([value]), 0
+    while level and depth < levels:
+        level = [inner for item in level for inner in _containers(_members(item))]
+        depth += 1
+    return bool(level)
+
+
+def _containers(items: Iterable[Any]) -> list[Any]:
+    return [item for item in items if isinstance(item, dict | list)]
+
+
+def _members(container: Any) -> Iterable[Any]:
+    return cast("dict[str, Any]", container).values() if isinstance(container, dict) else container
 
 
 def dumps(value: Any, *, finite: bool = False) -> bytes:

@@ -126,3 +126,14 @@ def test_the_fast_path_reads_numbers_as_the_standard_library_does() -> None:
         except ValueError:
             continue
         assert (loads(text), type(loads(text))) == (expected, type(expected)), text
+
+
+def test_an_object_that_is_too_deep_to_be_passed_on_is_none() -> None:
+    def nested(levels: int) -> str:
+        return '{"x":' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
+
+    assert loads_object(nested(190)) is not None
+    assert loads_object(nested(191)) is None
+    assert loads_object(nested(100_000)) is None
+    assert loads_object('{"x":"' + "[" * 1_000 + '"}') == {"x": "[" * 1_000}
+    assert loads_object('{"x":[' + "[]," * 1_000 + "[]]}") == {"x": [[]] * 1_001}

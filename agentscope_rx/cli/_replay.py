@@ -13,7 +13,7 @@ from reactivex.subject import Subject
 
 from agentscope_rx import operators as agent_ops, wire
 from agentscope_rx._frames import DEFAULT_LIMIT, SSEReader
-from agentscope_rx.errors import AgentScopeError, WireError
+from agentscope_rx.errors import WireError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.message import Msg
 
@@ -48,16 +48,14 @@ def replay(file: BinaryIO, scope: Literal["reply", "call"], snapshots: bool, max
     printed as far as it came.
     """
     events: Subject[AgentEvent] = Subject()
-    failures: list[Exception] = []
-    messages(events, scope, snapshots=snapshots).subscribe(_print, failures.append)
+    messages(events, scope, snapshots=snapshots).subscribe(_print, lambda _: None)
     try:
         for event in read_events(_lines(file, max_line), limit=max_line):
             events.on_next(event)
         events.on_completed()
     except WireError as error:
-        events.on_error(error)  # prints what is still open, then comes back as a failure
-    for failure in failures:
-        raise click.ClickException(str(failure)) if isinstance(failure, AgentScopeError) else failure
+        events.on_error(error)  # prints what is still open
+        raise click.ClickException(str(error)) from error
 
 
 def messages(

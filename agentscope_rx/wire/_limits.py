@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final, cast, final
+from typing import Any, Final, final
 
 from attrs import Attribute, Factory, field, frozen
 
+from agentscope_rx._json import is_deeper
 from agentscope_rx.errors import ConfigurationError, WireError
 
 __all__ = ["DEFAULT", "UNLIMITED", "Limits"]
@@ -48,22 +48,9 @@ class Limits:
         return text.count(b"[") + text.count(b"{") <= self.nesting
 
     def check_nesting(self, value: Any) -> None:
-        """Refuse a parsed value that is nested too deeply; without recursion."""
-        level = _containers([value])
-        depth = 0
-        while level:
-            depth += 1
-            if self.nesting is not None and depth > self.nesting:
-                raise WireError(f"nested deeper than {self.nesting}")
-            level = [inner for item in level for inner in _containers(_members(item))]
-
-
-def _containers(items: Iterable[Any]) -> list[Any]:
-    return [item for item in items if isinstance(item, dict | list)]
-
-
-def _members(container: Any) -> Iterable[Any]:
-    return cast("dict[str, Any]", container).values() if isinstance(container, dict) else container
+        """Refuse a parsed value that is nested too deeply."""
+        if self.nesting is not None and is_deeper(value, self.nesting):
+            raise WireError(f"nested deeper than {self.nesting}")
 
 
 DEFAULT: Final = Limits()

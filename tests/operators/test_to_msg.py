@@ -399,3 +399,13 @@ def test_the_reason_of_a_paused_message_goes_when_the_reply_goes_on() -> None:
 
     assert fold([START], seed=paused).generate_reason is None
     assert fold([START, END], seed=paused).generate_reason is GenerateReason.MODEL_STOP
+
+
+def test_arguments_that_are_too_deep_stay_text_so_that_the_message_can_be_written_and_read() -> None:
+    deep = '{"x":' + "[" * 600 + "]" * 600 + "}"
+    message = fold([ToolCallStartEvent("r", "c", "tool"), ToolCallDeltaEvent("r", "c", "tool", deep)])
+
+    (block,) = message.content
+    assert isinstance(block, ToolUseBlock)
+    assert (block.content, block.input, block.input_error) == (deep, {}, True)
+    assert wire.loads_msg(wire.dumps_msg(message)) == message
