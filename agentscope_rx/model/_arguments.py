@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from typing import Final, NoReturn
 
 __all__ = ["Arguments"]
 
 _BLANKS: Final = " \t\n\r"
+_BLANK_RUN: Final = re.compile(r"[ \t\n\r]*")
 _PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]*')
 _SCALAR_RUN: Final = re.compile(r"[-+.0-9A-Za-z]*")
 _SCALAR: Final = re.compile(r"true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
@@ -122,25 +123,35 @@ class _Object:
         self.closed = not self._stack
 
 
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON value")
+
+
+_VALUES: Final = json.JSONDecoder(parse_constant=_refuse, strict=False)  # control characters may be raw
+
+
 def _are_stray_values(text: str) -> bool:
     """Whether a text is blank, or nothing but JSON values that are no objects."""
-    decoder = json.JSONDecoder()
-    rest = text.lstrip(_BLANKS)
-    while rest:
+    at = _behind_blanks(text, 0)
+    while at < len(text):
         try:
-            value, end = decoder.raw_decode(rest)
+            value, at = _VALUES.raw_decode(text, at)
         except (ValueError, RecursionError):
             return False
         if isinstance(value, dict):
             return False
-        rest = rest[end:].lstrip(_BLANKS)
+        at = _behind_blanks(text, at)
     return True
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    return _BLANK_RUN.match(text, at).end()  # type: ignore[union-attr] - it matches the empty string
 
 
 class Arguments:
     """The arguments of one call as they stream: fragments in, fragments of strict JSON out."""
 
-    __slots__ = ("_held", "_object", "_placeholder", "_tail", "begun", "broken")
+    __slots__ = ("_held", "_object", "_placeholder", "_stray", "_tail", "begun", "broken")
 
     def __init__(self) -> None:
         self.begun = False
@@ -151,6 +162,8 @@ class Arguments:
         self._placeholder = ""
         self._held = ""
         self._tail: list[str] = []
+        self._stray = False
+        """Whether the first thing that follows the object is none."""
 
     @property
     def whole(self) -> bool:
@@ -191,15 +204,16 @@ class Arguments:
     def _follow(self, text: str) -> str:
         """Hold back what follows a whole object, unless that was a placeholder and here is the real one."""
         self._tail.append(text)
-        if not self._object.bare or self._placeholder:
+        opening = text.lstrip(_BLANKS)[:1]
+        if not opening or self._stray or self._placeholder or not self._object.bare:
             return ""
-        tail = "".join(self._tail)
-        if not tail.lstrip(_BLANKS).startswith("{"):
-            self._tail = [tail]
+        if opening != "{":
+            self._stray = True
             return ""
+        text = "".join(self._tail)
         self._placeholder = self._held
         self._object, self._held, self._tail = _Object(), "", []
-        return self.feed(tail)
+        return self.feed(text)
 
     def _give_up(self, rest: str) -> str:
         self.broken = True
