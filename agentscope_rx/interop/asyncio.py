@@ -237,8 +237,9 @@ class EventReader(AsyncIterator[T]):
 
     def _subscribe(self) -> _Buffer[T]:
         buffer = self._buffer = _Buffer[T](CallScheduler(asyncio.get_running_loop()), self._max_buffer)
+        part = buffer.scheduler.part(lambda escaped: buffer.on_error(as_error(escaped)))
         self._subscription = self._source.subscribe(
-            buffer.on_next, buffer.on_error, buffer.on_completed, scheduler=buffer.scheduler
+            buffer.on_next, buffer.on_error, buffer.on_completed, scheduler=part
         )
         return buffer
 

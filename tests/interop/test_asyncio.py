@@ -377,6 +377,23 @@ class TestToAsyncIterable:
         assert (seen, caught.value is boom) == ([1, 2], True)
         assert [i async for i in reader] == []
 
+    @pytest.mark.parametrize("error", [ValueError("late"), asyncio.CancelledError()])
+    @pytest.mark.asyncio
+    async def test_what_escapes_from_a_source_is_its_error(self, error: BaseException) -> None:
+        def fail(_: int) -> int:
+            raise error
+
+        def unsafe(source: rx.Observable[int]) -> rx.Observable[int]:
+            return rx.create(
+                lambda observer, scheduler: source.subscribe(
+                    lambda item: observer.on_next(fail(item)), scheduler=scheduler
+                )
+            )
+
+        with pytest.raises((ValueError, AgentScopeError)) as caught:
+            await anext(to_async_iterable(rx.timer(0.001).pipe(unsafe)))
+        assert error in (caught.value, caught.value.__cause__)
+
     @pytest.mark.asyncio
     async def test_break_in_the_block_disposes_and_waits_for_the_clean_up(self) -> None:
         log: list[str] = []
