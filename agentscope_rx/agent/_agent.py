@@ -9,6 +9,7 @@ import reactivex as rx
 from attrs import Attribute, evolve, field, frozen
 from reactivex import Observable
 
+from agentscope_rx._check import a
 from agentscope_rx._repr import Brief
 from agentscope_rx.agent._input import CallInput, messages_of, plan
 from agentscope_rx.agent._loop import call_events
@@ -43,16 +44,22 @@ class Agent(Protocol):
         ...
 
 
-def _toolkit(tools: Any) -> Toolkit:
+def _toolkit(tools: Toolkit | Iterable[Any] | None) -> Toolkit:
     if tools is None:
         return Toolkit()
-    return tools if isinstance(tools, Toolkit) else Toolkit(*tools)
+    if isinstance(tools, Toolkit):
+        return tools
+    if isinstance(tools, str) or not isinstance(tools, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise ConfigurationError(f"toolkit is {tools!r}; give a Toolkit, or a list of tools, as [weather]")
+    return Toolkit(*tools)
 
 
-def _middlewares(middlewares: Iterable[Any]) -> tuple[MiddlewareBase, ...]:
+def _middlewares(middlewares: Iterable[MiddlewareBase]) -> tuple[MiddlewareBase, ...]:
+    if isinstance(middlewares, str) or not isinstance(middlewares, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise ConfigurationError(f"middlewares is {middlewares!r}; give a list, with the outermost first")
     given = tuple(middlewares)
     for middleware in given:
-        if not isinstance(middleware, MiddlewareBase):
+        if not isinstance(middleware, MiddlewareBase):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
             raise ConfigurationError(
                 f"{middleware!r} is no middleware; derive it from MiddlewareBase, "
                 "or wrap a function on streams with on_reasoning(…), on_acting(…), …"
@@ -65,7 +72,16 @@ def _named(_: Any, attribute: Attribute[Any], name: Any) -> None:
         raise ConfigurationError(f"{attribute.name} is {name!r}; give a name that is not blank")
 
 
+def _a_prompt(_: Any, attribute: Attribute[Any], prompt: Any) -> None:
+    if not isinstance(prompt, str):
+        raise ConfigurationError(f"{attribute.name} is {prompt!r}; give a str, and the model behind it")
+
+
 def _a_model(_: Any, attribute: Attribute[Any], model: Any) -> None:
+    if isinstance(model, str):
+        raise ConfigurationError(
+            f"{attribute.name} is {model!r}; give a ChatModel, as model.resolve_model({model!r})"
+        )
     if not callable(getattr(model, "stream", None)):
         raise ConfigurationError(
             f"{attribute.name} is {model!r}; give a ChatModel, as testing.ScriptedModel(…) "
@@ -105,12 +121,12 @@ class ReActAgent(Brief):
     """
 
     name: str = field(validator=_named)
-    sys_prompt: str = ""
+    sys_prompt: str = field(default="", validator=_a_prompt)
     model: ChatModel = field(default=cast(ChatModel, None), validator=_a_model)
     toolkit: Toolkit = field(default=None, converter=_toolkit, kw_only=True)
     middlewares: Sequence[MiddlewareBase] = field(default=(), converter=_middlewares, kw_only=True)
     max_iters: int = field(default=10, validator=_positive, kw_only=True)
-    options: GenerateOptions = field(factory=GenerateOptions, kw_only=True)
+    options: GenerateOptions = field(factory=GenerateOptions, validator=a(GenerateOptions), kw_only=True)
     max_concurrent_tools: int | None = field(default=None, validator=_positive_or_none, kw_only=True)
     description: str = field(default="", kw_only=True)
     _sessions: dict[tuple[str | None, str | None], Session] = field(
@@ -158,6 +174,10 @@ class ReActAgent(Brief):
 
     def _bind(self, ctx: RuntimeContext | None) -> RuntimeContext:
         ctx = RuntimeContext() if ctx is None else ctx
+        if not isinstance(ctx, RuntimeContext):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+            raise ConfigurationError(
+                f"ctx is {ctx!r}; give a RuntimeContext, as RuntimeContext(session_id=…)"
+            )
         return ctx if ctx.session_id else evolve(ctx, session_id=self.name)
 
     def _session(self, ctx: RuntimeContext) -> Session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar, final
 
 from reactivex import Observable, abc
 from reactivex.disposable import SerialDisposable
@@ -14,6 +14,17 @@ from agentscope_rx.interop._scheduler import running_loop
 __all__ = ["report", "shield"]
 
 T = TypeVar("T")
+
+
+@final
+class Stream(Observable[T]):
+    """A stream that is no sequence.
+
+    RxPY's can be indexed, so `for event in agent.call("hi")` would go on for ever; here it is a `TypeError`.
+    """
+
+    __iter__: ClassVar[Any] = None
+
 
 _log = logging.getLogger("agentscope_rx")
 
@@ -71,7 +82,7 @@ def shield(source: Observable[T]) -> Observable[T]:
         subscription.disposable = source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
         return subscription
 
-    return Observable(subscribe)
+    return Stream(subscribe)
 
 
 def report(message: str, error: BaseException) -> None:

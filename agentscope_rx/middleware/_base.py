@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from difflib import get_close_matches
+from inspect import iscoroutine
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from reactivex import Observable
 
 from agentscope_rx.context import RuntimeContext
+from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.middleware._inputs import ActingInput, AgentInput, ModelCallInput, ReasoningInput
 
@@ -20,6 +23,9 @@ InputT = TypeVar("InputT")
 
 Phase: TypeAlias = Callable[[InputT], Observable[AgentEvent]]
 """What a hook calls as `next`: a cold stream of events from an input; may be called again."""
+
+
+HOOKS: Final = ("on_agent", "on_reasoning", "on_acting", "on_model_call", "on_system_prompt")
 
 
 class MiddlewareBase:
@@ -39,6 +45,11 @@ class MiddlewareBase:
     """
 
     order: int = 1
+
+    def __repr__(self) -> str:
+        """Name the hooks that a class of the user's has: one that is spelled wrong is not among them."""
+        hooks = ", ".join(hook for hook in HOOKS if overrides(self, hook))
+        return f"<{type(self).__qualname__}: {hooks or 'no hook'}>"
 
     def on_agent(
         self, agent: Agent, ctx: RuntimeContext, input: AgentInput, next: Phase[AgentInput]
@@ -67,6 +78,37 @@ class MiddlewareBase:
     def on_system_prompt(self, agent: Agent, ctx: RuntimeContext, prompt: str) -> str | Observable[str]:
         """Return the system prompt of the next reasoning phase, or a stream whose last item it is."""
         return prompt
+
+
+def stream_of(where: str, result: Any, wanted: str) -> Observable[Any]:
+    """Return the stream that a hook or a function has returned.
+
+    Errors: `ConfigurationError` if it is none, with the place and what was wanted.
+    """
+    if isinstance(result, Observable):
+        return result  # pyright: ignore[reportUnknownVariableType] - checked for its class only
+    if iscoroutine(result):
+        result.close()
+        raise ConfigurationError(
+            f"{where} is an async function; return {wanted}, "
+            "or wrap the coroutine with interop.asyncio.from_coroutine"
+        )
+    raise ConfigurationError(f"{where} returned {result!r}; return {wanted}")
+
+
+def check_spelling(middleware: MiddlewareBase) -> None:
+    """Refuse a hook that nobody would call: `onReasoning`, `on_resoning`.
+
+    Errors: `ConfigurationError`, with the hook that is meant.
+    """
+    hooks = {hook.replace("_", ""): hook for hook in HOOKS}
+    for name in vars(type(middleware)):
+        meant = get_close_matches(name.replace("_", "").lower(), hooks, 1, cutoff=0.9)
+        if meant and name not in HOOKS:
+            raise ConfigurationError(
+                f"{type(middleware).__qualname__}.{name} is no hook, so nothing would call it; "
+                f"is it {hooks[meant[0]]}?"
+            )
 
 
 def overrides(middleware: MiddlewareBase, hook: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import reactivex as rx
@@ -13,7 +12,7 @@ from reactivex import Observable, operators as ops
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import AgentEvent
-from agentscope_rx.middleware._base import MiddlewareBase, Phase, overrides
+from agentscope_rx.middleware._base import MiddlewareBase, Phase, check_spelling, overrides, stream_of
 
 if TYPE_CHECKING:
     from agentscope_rx.agent import Agent
@@ -24,8 +23,14 @@ InputT = TypeVar("InputT")
 
 
 def in_order(middlewares: Iterable[MiddlewareBase]) -> tuple[MiddlewareBase, ...]:
-    """Return the middlewares outermost first: larger `order` first, ties as they are given."""
-    return tuple(sorted(middlewares, key=lambda middleware: -middleware.order))
+    """Return the middlewares outermost first: larger `order` first, ties as they are given.
+
+    Errors: `ConfigurationError` for a hook that is spelled wrong.
+    """
+    result = tuple(sorted(middlewares, key=lambda middleware: -middleware.order))
+    for middleware in result:
+        check_spelling(middleware)
+    return result
 
 
 def with_hook(middlewares: Iterable[MiddlewareBase], hook: str) -> tuple[MiddlewareBase, ...]:
@@ -77,27 +82,16 @@ def _prompt(middleware: MiddlewareBase, agent: Agent, ctx: RuntimeContext, promp
     def a_string(last: Any) -> str:
         if isinstance(last, str):
             return last
-        raise ConfigurationError(f"{middleware!r}.on_system_prompt gave {last!r}; return {wanted}")
+        raise ConfigurationError(
+            f"{type(middleware).__qualname__}.on_system_prompt gave {last!r}; return {wanted}"
+        )
 
-    prompts = _checked(middleware, "on_system_prompt", result, wanted)
+    prompts = stream_of(f"{type(middleware).__qualname__}.on_system_prompt", result, wanted)
     return prompts.pipe(ops.last_or_default(), ops.map(a_string))
 
 
 def _events(
     middleware: MiddlewareBase, hook: str, method: Any, agent: Any, ctx: RuntimeContext, input: Any, next: Any
 ) -> Observable[AgentEvent]:
-    return _checked(
-        middleware, hook, method(agent, ctx, input, next), "an Observable, as `return next(input)` does"
-    )
-
-
-def _checked(middleware: MiddlewareBase, hook: str, result: Any, wanted: str) -> Observable[Any]:
-    if isinstance(result, Observable):
-        return result  # pyright: ignore[reportUnknownVariableType] - checked for its class only
-    if iscoroutine(result):
-        result.close()
-        raise ConfigurationError(
-            f"{middleware!r}.{hook} is an async function; return {wanted}, "
-            "or wrap the coroutine with interop.asyncio.from_coroutine"
-        )
-    raise ConfigurationError(f"{middleware!r}.{hook} returned {result!r}; return {wanted}")
+    wanted = "an Observable, as `return next(input)` does"
+    return stream_of(f"{type(middleware).__qualname__}.{hook}", method(agent, ctx, input, next), wanted)

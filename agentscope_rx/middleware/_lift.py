@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from inspect import getclosurevars
 from typing import Any
 
 import reactivex as rx
@@ -9,7 +11,7 @@ from reactivex import Observable
 
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import AgentEvent
-from agentscope_rx.middleware._base import MiddlewareBase, Phase
+from agentscope_rx.middleware._base import MiddlewareBase, Phase, stream_of
 from agentscope_rx.typing import Operator
 
 __all__ = ["on_acting", "on_agent", "on_model_call", "on_reasoning"]
@@ -35,11 +37,24 @@ class _Lifted(MiddlewareBase):
 
     def _through(self, input: Any, next: Phase[Any]) -> Observable[AgentEvent]:
         # Applied for each subscription: state born inside a function is that phase's own.
-        return rx.defer(lambda _: next(input).pipe(*self._functions))
+        return rx.defer(lambda _: reduce(self._applied, self._functions, next(input)))
+
+    def _applied(self, events: Observable[AgentEvent], function: EventOperator) -> Observable[AgentEvent]:
+        wanted = "the stream, as `return events.pipe(…)` does"
+        return stream_of(f"{self._hook}({_name(function)})", function(events), wanted)
 
     def __repr__(self) -> str:
-        names = ", ".join(getattr(function, "__qualname__", repr(function)) for function in self._functions)
-        return f"{self._hook}({names})"
+        return f"{self._hook}({', '.join(map(_name, self._functions))})"
+
+
+def _name(function: Any) -> str:
+    """Name a function; what an operator has made by its operator: `ops.timeout(30)` is `timeout`."""
+    *makers, name = getattr(function, "__qualname__", repr(function)).replace(".<locals>", "").split(".")
+    if makers and name == "operator":
+        return makers[-1]
+    if makers[:1] == ["curry_flip"]:  # with this, RxPY makes its operators
+        name = getattr(getclosurevars(function).nonlocals.get("fun"), "__name__", name)
+    return name.strip("_")
 
 
 class _OnAgent(_Lifted):

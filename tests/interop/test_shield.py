@@ -36,6 +36,11 @@ async def numbers(n: int, log: list[str]) -> AsyncIterator[int]:
         log.append("closed")
 
 
+def test_a_loop_over_a_stream_is_an_error_and_not_a_loop_without_end() -> None:
+    with pytest.raises(TypeError, match="not iterable"):
+        list(shield(rx.of(1, 2)))
+
+
 @pytest.mark.asyncio
 async def test_a_subscriber_that_raises_ends_its_own_subscription_and_is_reported(
     reports: list[dict[str, Any]],

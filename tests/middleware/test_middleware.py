@@ -337,6 +337,49 @@ def test_an_async_hook_is_a_clear_error() -> None:
     assert "async" in str(error)
 
 
+def no_stream(events: Events) -> Any:
+    events.pipe(ops.tap(print))
+
+
+async def no_operator(events: Events) -> Events:
+    return events
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"), [(no_stream, "returned None"), (no_operator, "is an async function")]
+)
+def test_a_function_that_returns_no_stream_is_a_clear_error(function: Any, problem: str) -> None:
+    error = check_call(friday(on_reasoning(ops.tap(print), function)), "hi").error
+
+    assert isinstance(error, ConfigurationError)
+    assert str(error).startswith(f"on_reasoning({function.__name__}) {problem}; return the stream, as")
+
+
+@pytest.mark.parametrize("name", ["onReasoning", "on_resoning", "onreasoning"])
+def test_a_hook_that_is_spelled_wrong_is_refused(name: str) -> None:
+    wrong = type("Wrong", (MiddlewareBase,), {name: MiddlewareBase.on_reasoning})
+
+    with pytest.raises(ConfigurationError, match=rf"Wrong\.{name} is no hook.*is it on_reasoning\?"):
+        friday(wrong())
+
+
+def test_a_method_that_only_begins_as_a_hook_is_one_of_the_users() -> None:
+    class Fine(MiddlewareBase):
+        on_reasoning_done = on_tool = MiddlewareBase.on_reasoning
+
+    assert check_call(friday(Fine()), "hi").error is None
+
+
+def test_a_middleware_prints_what_it_does() -> None:
+    class Careful(MiddlewareBase):
+        on_acting = MiddlewareBase.on_agent  # type: ignore[assignment]
+
+    functions = on_model_call(ops.timeout(30), agent_ops.text(), no_operator)  # type: ignore[arg-type]
+
+    assert repr(Careful()).endswith("Careful: on_acting>")
+    assert repr(functions) == "on_model_call(timeout, text, no_operator)"
+
+
 @pytest.mark.parametrize("wrong", [(), (3,), ("x",)])
 def test_the_function_spelling_refuses_what_is_no_function(wrong: tuple[Any, ...]) -> None:
     with pytest.raises(ConfigurationError, match="on_acting"):
