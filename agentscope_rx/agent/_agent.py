@@ -78,14 +78,10 @@ def _a_prompt(_: Any, attribute: Attribute[Any], prompt: Any) -> None:
 
 
 def _a_model(_: Any, attribute: Attribute[Any], model: Any) -> None:
-    if isinstance(model, str):
-        raise ConfigurationError(
-            f"{attribute.name} is {model!r}; give a ChatModel, as model.resolve_model({model!r})"
-        )
     if not callable(getattr(model, "stream", None)):
+        named = f"resolve_model({model!r})" if isinstance(model, str) else "OpenAIChatModel(…)"
         raise ConfigurationError(
-            f"{attribute.name} is {model!r}; give a ChatModel, as testing.ScriptedModel(…) "
-            "or model.OpenAIChatModel(…)"
+            f"{attribute.name} is {model!r}; give a ChatModel, as testing.ScriptedModel(…) or model.{named}"
         )
 
 
