@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agentscope_rx.message import (
         AssistantMessage as AssistantMessage,
         Msg as Msg,
+        SystemMessage as SystemMessage,
         UserMessage as UserMessage,
     )
     from agentscope_rx.middleware import (
@@ -55,6 +56,7 @@ __all__ = [
     "Msg",
     "ReActAgent",
     "RuntimeContext",
+    "SystemMessage",
     "TextBlockDeltaEvent",
     "ToolCallStartEvent",
     "ToolResultEndEvent",
@@ -69,7 +71,22 @@ __all__ = [
 ]
 
 _HOMES = ("errors", "message", "event", "interop.asyncio", "middleware", "tool", "agent")
-_NAMESPACES = {"agent", "event", "message", "middleware", "model", "operators", "permission", "state", "wire"}
+_NAMESPACES = {
+    "agent",
+    "errors",
+    "event",
+    "identity",
+    "interop",
+    "message",
+    "middleware",
+    "model",
+    "operators",
+    "permission",
+    "state",
+    "testing",
+    "typing",
+    "wire",
+}
 
 
 if not TYPE_CHECKING:  # to a type checker, a module with this function has every name
@@ -86,7 +103,8 @@ if not TYPE_CHECKING:  # to a type checker, a module with this function has ever
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_NAMESPACES})
+    dunder = (name for name in globals() if name.startswith("__"))
+    return sorted({*dunder, *__all__, *_NAMESPACES})
 
 
 class _TopLevel(ModuleType):

@@ -41,8 +41,11 @@ def test_tool_is_the_decorator_whatever_was_imported_before(first: str) -> None:
     )
 
 
-def test_namespaces_are_attributes_without_an_import_of_their_own() -> None:
-    assert run("import agentscope_rx; print(agentscope_rx.message.Msg.__name__)") == "Msg\n"
+@pytest.mark.parametrize(
+    "name", ["message.Msg", "testing.ScriptedModel", "errors.ModelError", "interop.to_async_iterable"]
+)
+def test_namespaces_are_attributes_without_an_import_of_their_own(name: str) -> None:
+    assert run(f"import agentscope_rx; print(agentscope_rx.{name}.__name__)") == f"{name.split('.')[1]}\n"
 
 
 def test_what_is_not_there_is_an_attribute_error() -> None:
@@ -52,3 +55,7 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
 
 def test_dir_lists_what_has_not_been_imported_yet() -> None:
     assert run("import agentscope_rx; print('Toolkit' in dir(agentscope_rx))") == "True\n"
+
+
+def test_dir_lists_nothing_that_is_only_used_there() -> None:
+    assert {"sys", "import_module", "ModuleType", "annotations"} & set(dir(agentscope_rx)) == set()
