@@ -89,6 +89,7 @@ def _new(state: AgentState, msgs: tuple[Msg, ...], again: bool) -> Iterable[Msg]
     known = {msg.id for msg in state.context}
     for msg in msgs:
         if msg.id not in known:
+            known.add(msg.id)
             yield msg
         elif again:
             yield evolve(msg, id=new_id())

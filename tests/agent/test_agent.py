@@ -586,6 +586,16 @@ def test_a_message_given_again_after_a_finished_reply_is_said_again() -> None:
     assert evolve(context[2], id=hello.id, timestamp=hello.timestamp) == hello
 
 
+def test_a_message_given_twice_in_one_input_is_said_twice_under_two_ids() -> None:
+    friday = agent("one")
+    hello = UserMessage("hi")
+    check_call(friday, [hello, hello])
+
+    context = friday.get_agent_state().context
+    assert [msg.text_content for msg in context] == ["hi", "hi", "one"]
+    assert len({msg.id for msg in context}) == 3
+
+
 def test_twenty_threads_may_call_at_once() -> None:
     friday = agent(lambda call: f"answer to {call.text}")
     answers: dict[int, str] = {}
