@@ -191,8 +191,9 @@ class ScriptedModel:
             step = steps[number]
         else:
             raise ModelError(
-                f"the script of model {self._name!r} is over: it has {len(steps)} steps and this is call "
-                f"{number + 1}; add a step, or give one function that answers every call"
+                f"the script of model {self._name!r} is over: it has {len(steps)} "
+                f"{'step' if len(steps) == 1 else 'steps'} and this is call {number + 1}; "
+                "add a step, or give one function that answers every call"
             )
         yield from _responses(step(asked) if callable(step) else step)
 

@@ -186,9 +186,9 @@ def tool(
 ) -> Any:
     """Make a tool of a function or method, as `@tool` or `@tool(timeout=30, …)`.
 
-    1. The parameters are read from the type hints; what they are for, from the docstring or from
-       `Annotated[str, "the city"]`. Parameters of type `RuntimeContext` and `ToolEmitter` are filled in
-       by the call, unseen by the model.
+    1. The model is told the function's name, the text of its docstring, and the parameters: they are read
+       from the type hints; what each is for, from the docstring or from `Annotated[str, "the city"]`.
+       Parameters of type `RuntimeContext` and `ToolEmitter` are filled in by the call, unseen by the model.
     2. It may be a function, which then runs in a thread of its own; an async function; or a generator of
        either kind, or a function that returns an Observable, of which each item is streamed.
     3. A string that it returns is the result as it is, None is none, content blocks and a

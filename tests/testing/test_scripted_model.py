@@ -130,7 +130,7 @@ def test_a_script_that_is_over_says_so() -> None:
 
     assert responses == []
     assert isinstance(error, ModelError)
-    assert "the script of model 'm' is over: it has 1 steps and this is call 2" in str(error)
+    assert "the script of model 'm' is over: it has 1 step and this is call 2" in str(error)
 
 
 def test_a_lone_function_answers_any_number_of_calls_from_what_was_asked() -> None:
