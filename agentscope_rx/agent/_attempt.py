@@ -15,6 +15,7 @@ from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._run import Run
 from agentscope_rx.errors import AgentScopeError, ConfigurationError
 from agentscope_rx.event import AgentEndEvent, AgentEvent, ErrorInfo
+from agentscope_rx.interop import message_of, words_of
 from agentscope_rx.middleware import AgentInput
 
 __all__ = ["attempt", "failed_end"]
@@ -74,14 +75,13 @@ def attempt(
 
 def failed_end(run: Run, error: Exception) -> AgentEndEvent:
     """Return the end of a call that has failed."""
-    return AgentEndEvent(run.reply_id, error=ErrorInfo(type(error).__name__, str(error)))
+    return AgentEndEvent(run.reply_id, error=ErrorInfo(type(error).__name__, message_of(error)))
 
 
 def _failing(run: Run, error: Exception) -> Iterator[AgentEvent]:
     calls = run.open_calls()
     if isinstance(error, AgentScopeError) and error.partial is None:
         error.partial = run.message()
-    words = f"{type(error).__name__}: {error}".removesuffix(": ")
-    reason = f"not run: the call failed with {words}"
+    reason = f"not run: the call failed with {words_of(error)}"
     yield from closing(run.reply_id, calls, dict.fromkeys((call.id for call in calls), reason))
     yield failed_end(run, error)

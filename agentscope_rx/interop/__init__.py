@@ -1,6 +1,12 @@
 """The boundary between streams and asyncio; `interop.asyncio` holds what users call."""
 
-from agentscope_rx.interop._errors import as_error as as_error, goes_on as goes_on, outside as outside
+from agentscope_rx.interop._errors import (
+    as_error as as_error,
+    goes_on as goes_on,
+    message_of as message_of,
+    outside as outside,
+    words_of as words_of,
+)
 from agentscope_rx.interop._on_loop import on_loop as on_loop
 from agentscope_rx.interop._scheduler import CallScheduler as CallScheduler
 from agentscope_rx.interop._shield import shield as shield
@@ -18,8 +24,10 @@ __all__ = [
     "from_async_iterable",
     "from_coroutine",
     "goes_on",
+    "message_of",
     "on_loop",
     "outside",
     "shield",
     "to_async_iterable",
+    "words_of",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from reactivex import abc
 
@@ -12,7 +12,7 @@ from agentscope_rx.errors import AgentScopeError
 from agentscope_rx.interop._private_loop import private_loop
 from agentscope_rx.interop._scheduler import CallScheduler, running_loop
 
-__all__ = ["as_error", "goes_on", "outside"]
+__all__ = ["as_error", "goes_on", "message_of", "outside", "words_of"]
 
 
 def as_error(raised: BaseException) -> Exception:
@@ -27,6 +27,23 @@ def as_error(raised: BaseException) -> Exception:
     )
     error.__cause__ = raised
     return error
+
+
+def message_of(raised: BaseException) -> str:
+    """Return what an exception says; it may be a user's, and unable to."""
+    try:
+        return str(raised)
+    except Exception as error:
+        return f"(its __str__ raised {type(error).__name__})"
+
+
+def words_of(raised: BaseException) -> str:
+    """Return an exception in words: its class, what it says, and what a group of them holds."""
+    words = f"{type(raised).__name__}: {message_of(raised)}".removesuffix(": ")
+    if isinstance(raised, BaseExceptionGroup):
+        held = cast("BaseExceptionGroup[BaseException]", raised).exceptions
+        words += f": {'; '.join(map(words_of, held))}"
+    return words
 
 
 def goes_on(raised: BaseException) -> bool:

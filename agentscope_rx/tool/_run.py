@@ -19,7 +19,7 @@ from reactivex import Observable
 from agentscope_rx.context import RuntimeContext, at_work_for
 from agentscope_rx.errors import ToolArgumentsError, ToolError, ToolNotFoundError
 from agentscope_rx.event import AgentEvent, ToolResultTextDeltaEvent
-from agentscope_rx.interop import from_async_iterable, to_async_iterable
+from agentscope_rx.interop import from_async_iterable, to_async_iterable, words_of
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.tool._arguments import bind, given
 from agentscope_rx.tool._emitter import Cancelled, Emitted, ToolEmitter
@@ -145,8 +145,7 @@ def _ending(outcome: _Outcome, write: ResultWriter, *, below: bool = False) -> I
             if isinstance(error, _FATAL):
                 raise error
             _log.info("tool %s raised", write.call.name, exc_info=error)
-            words = f"{type(error).__name__}: {error}".removesuffix(": ")
-            return write.error(f"Tool execution failed: {words}", below=below)
+            return write.error(f"Tool execution failed: {words_of(error)}", below=below)
 
 
 @final

@@ -166,6 +166,36 @@ def test_whatever_a_model_raises_is_the_error_of_the_call(how: Any, error: BaseE
     assert is_free(agent)
 
 
+class MuteError(Exception):
+    """Cannot say what it is about."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def test_an_error_that_cannot_say_what_it_is_ends_the_call_all_the_same() -> None:
+    record = check_call(friday(script=(["hm", tool_call("add", a=1, b=2), MuteError()], "x")), "hi")
+
+    assert isinstance(record.error, MuteError)
+    end = record.events[-1]
+    assert isinstance(end, ev.AgentEndEvent)
+    assert end.error is not None
+    assert end.error.type == "MuteError"
+
+
+def test_a_tool_that_fails_without_words_is_a_result() -> None:
+    @tool
+    def mute() -> str:
+        """Fail."""
+        raise MuteError
+
+    record = check_call(friday(script=([tool_call("mute")], "x"), toolkit=[mute]), "hi")
+
+    assert record.message is not None
+    [result] = record.message.get_content_blocks(ToolResultBlock)
+    assert "MuteError" in result.text_content
+
+
 @pytest.mark.parametrize(
     ("returned", "words"), [(None, "None"), ([], "Observable"), ("text", "from_async_iterable")]
 )

@@ -6,7 +6,7 @@ import pytest
 from reactivex.scheduler import ImmediateScheduler
 
 from agentscope_rx.errors import AgentScopeError
-from agentscope_rx.interop import CallScheduler, as_error, goes_on, outside
+from agentscope_rx.interop import CallScheduler, as_error, goes_on, outside, words_of
 
 
 def test_an_exception_is_its_own_error() -> None:
@@ -41,6 +41,29 @@ def test_only_an_exit_goes_on() -> None:
         False,
         False,
     ]
+
+
+class MuteError(Exception):
+    """Cannot say what it is about."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize(
+    ("raised", "words"),
+    [
+        (ValueError("no"), "ValueError: no"),
+        (TimeoutError(), "TimeoutError"),
+        (MuteError(), "MuteError: (its __str__ raised ValueError)"),
+        (
+            ExceptionGroup("two failed", [ValueError("a"), KeyError("b")]),
+            "ExceptionGroup: two failed (2 sub-exceptions): ValueError: a; KeyError: 'b'",
+        ),
+    ],
+)
+def test_an_exception_in_words(raised: BaseException, words: str) -> None:
+    assert words_of(raised) == words
 
 
 def test_outside_of_a_call_whatever_escapes_is_raised() -> None:
