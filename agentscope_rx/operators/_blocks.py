@@ -21,7 +21,7 @@ def blocks(reply_id: str | None = None, *, scope: Scope = "reply") -> Operator[A
     2. Text, thinking and data are finished at their End, a tool call with its result, a result at its End.
     3. A finished block waits for those that opened before it.
     4. When the reply ends and no call of it waits for an answer, or the source completes, what is left is
-       emitted as it is.
+       emitted as it is; only then do blocks come that name no reply (`"call"`: before an AgentStart).
 
     Args:
         reply_id: the reply; by default the first.

@@ -23,6 +23,9 @@ __all__ = ["coalesce"]
 TICK: Final = 1e-6
 """Seconds that clocks tell apart."""
 
+REMEMBERED: Final = 1_000
+"""Replies without an AgentEnd whose deltas are known; a server may give each model call a reply id."""
+
 
 def coalesce(
     count: int | None = None,
@@ -37,7 +40,7 @@ def coalesce(
     2. No delta is kept longer than `timespan`, so that a lone one comes out when the model falls silent.
     3. With `count`, a delta of so many is emitted at once.
     4. A copy of a delta that was taken before is dropped while its reply runs, because behind this operator
-       the id of a part is no longer known.
+       the id of a part is no longer known; of replies that never end, while it is one of the newest 1,000.
     5. When the source completes or fails, what is kept is emitted first.
 
     Args:
@@ -117,6 +120,8 @@ def coalesce(
                     ids = taken.get(reply)
                     if ids is None:
                         ids = taken[reply] = Ids()
+                        if len(taken) > REMEMBERED:
+                            del taken[next(iter(taken))]
                     if ids.add(event.id):
                         keep(event)
                     return

@@ -176,3 +176,11 @@ def test_many_deltas_are_joined_in_linear_time() -> None:
 def test_wrong_arguments_are_refused_where_they_are_written(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="coalesce"):
         coalesce(**wrong)
+
+
+def test_of_replies_that_never_end_only_the_newest_are_known() -> None:
+    first = TextBlockDeltaEvent("r-0", "t", "first")
+    others = [TextBlockDeltaEvent(f"r-{number}", "t", "x") for number in range(1, 1_001)]
+    made = rx.from_iterable([first, *others, others[0], first]).pipe(coalesce(), ops.to_list()).run()
+
+    assert made == [first, *others, first]
