@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 
 import click
 
@@ -23,9 +25,14 @@ _INTERRUPTED = 130
 """The exit code of a program that Ctrl-C has ended: 128 and the number of the signal."""
 
 
-@click.command()
+@click.command(short_help="Talk to an agent that can tell the weather.")
 @click.option("--once", metavar="TEXT", help="Say this, print the reply, and end.")
-@click.option("--model", "model_id", metavar="PROVIDER:NAME", help="A real model, as openai:gpt-4o.")
+@click.option(
+    "--model",
+    "model_id",
+    metavar="PROVIDER:NAME",
+    help="A real model, as openai:gpt-4o; the key is in OPENAI_API_KEY.",
+)
 @click.option("--base-url", metavar="URL", help="Where the model is served, if not at its provider.")
 @click.option("--events", is_flag=True, help="Print every event as one JSON line.")
 @click.option("--system", metavar="TEXT", default="You are a helpful assistant.", help="The system prompt.")
@@ -42,6 +49,8 @@ def chat(once: str | None, model_id: str | None, base_url: str | None, events: b
             runner.run(_stream(agent, input, _print_json if events else _printer()))
 
         if once is None:
+            if sys.stdin.isatty():
+                _welcome(model)
             _converse(say)
         else:
             _answer(say, once)
@@ -68,31 +77,51 @@ def _answer(say: Callable[[CallInput], None], text: str) -> None:
         raise click.ClickException(_told(error)) from error
 
 
+def _welcome(model: ChatModel) -> None:
+    with suppress(ImportError):  # Windows has none
+        import_module("readline")  # gives `input` its history and its editing
+    click.echo(f"Model: {model.model_name}. Ctrl-C stops a reply, Ctrl-D ends the conversation.", err=True)
+
+
 def _converse(say: Callable[[CallInput], None]) -> None:
-    prompt = "> " if sys.stdin.isatty() else ""
-    open_calls = False
+    stopped = False
     while True:
         try:
-            text = input(prompt).strip()
+            text = _read_line()
         except (EOFError, KeyboardInterrupt):
-            click.echo(nl=bool(prompt))
+            if sys.stdin.isatty():
+                click.echo(err=True)
             return
-        if not text and not open_calls:
+        if not text and not stopped:
             continue
         try:
-            open_calls = False
+            stopped = False
             say(text or None)
         except KeyboardInterrupt:
-            _say_stopped()
-        except OpenCallsError as error:
-            open_calls = True
-            click.echo(f"Error: {_told(error)}. An empty line goes on with them", err=True)
+            stopped = True
+            _say_stopped("; an empty line goes on with the reply")
+        except OpenCallsError:
+            stopped = True
+            click.echo(
+                "Error: a tool call of the stopped reply is open; an empty line goes on with it",
+                err=True,
+            )
         except AgentScopeError as error:
             click.echo(f"Error: {_told(error)}", err=True)
 
 
-def _say_stopped() -> None:
-    click.echo("\n[stopped]", err=True)
+def _read_line() -> str:
+    """Read what is typed; the prompt goes to the terminal, and never into a pipe that the output is for."""
+    if not sys.stdin.isatty():
+        return input().strip()
+    if sys.stdout.isatty():
+        return input("> ").strip()
+    click.echo("> ", nl=False, err=True)
+    return input().strip()
+
+
+def _say_stopped(how_on: str = "") -> None:
+    click.echo(f"\n[stopped{how_on}]", err=True)
 
 
 def _told(error: AgentScopeError) -> str:

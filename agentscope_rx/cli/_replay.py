@@ -14,7 +14,7 @@ from reactivex.subject import Subject
 from agentscope_rx import operators as agent_ops, wire
 from agentscope_rx._frames import DEFAULT_LIMIT, SSEReader
 from agentscope_rx.errors import WireError
-from agentscope_rx.event import AgentEvent
+from agentscope_rx.event import AgentEvent, UnknownEvent
 from agentscope_rx.message import Msg
 
 __all__ = ["read_events", "replay"]
@@ -23,7 +23,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _SSE_FIELD: Final = re.compile(rb"(data|event|id|retry)?:|(data|event|id|retry)\r?$")
 
 
-@click.command()
+@click.command(short_help="Make messages of events.")
 @click.argument("file", type=click.File("rb"))
 @click.option(
     "--scope",
@@ -45,17 +45,33 @@ def replay(file: BinaryIO, scope: Literal["reply", "call"], snapshots: bool, max
     """Read events from FILE (- is standard input), and print the message of each reply as one JSON line.
 
     FILE holds one event a line as JSON, or is a stream of server-sent events. A reply that does not end is
-    printed as far as it came.
+    printed as far as it came; events of types that are not known here are passed over.
     """
     events: Subject[AgentEvent] = Subject()
     messages(events, scope, snapshots=snapshots).subscribe(_print, lambda _: None)
     try:
-        for event in read_events(_lines(file, max_line), limit=max_line):
+        for event in _known(read_events(_lines(file, max_line), limit=max_line)):
             events.on_next(event)
         events.on_completed()
     except WireError as error:
         events.on_error(error)  # prints what is still open
         raise click.ClickException(str(error)) from error
+
+
+def _known(events: Iterable[AgentEvent]) -> Iterator[AgentEvent]:
+    """Leave out what is not known, which changes no message; where that is all, FILE is something else."""
+    unknown: UnknownEvent | None = None
+    known = False
+    for event in events:
+        if isinstance(event, UnknownEvent):
+            unknown = unknown or event
+        else:
+            known = True
+            yield event
+    if unknown is not None and not known:
+        raise click.ClickException(
+            f"no line is an event that is known here; the first type is {unknown.raw.get('type')!r}"
+        )
 
 
 def messages(

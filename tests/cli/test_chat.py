@@ -145,9 +145,43 @@ def test_calls_that_ctrl_c_left_open_go_on_with_an_empty_line(monkeypatch: pytes
     result = chat(input="weather\nweather\n\n")
 
     assert result.exit_code == 0
-    assert "OpenCallsError" in result.stderr
-    assert "An empty line goes on with them" in result.stderr
+    assert result.stderr == (
+        "\n[stopped; an empty line goes on with the reply]\n"
+        "Error: a tool call of the stopped reply is open; an empty line goes on with it\n"
+    )
     assert result.stdout.endswith("[weather: sunny]\nIt is sunny.\n")
+
+
+def test_a_reply_that_was_stopped_goes_on_with_an_empty_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = ScriptedModel(["Hello", pause(60)], "Here I am again.")
+    monkeypatch.setattr(_chat, "_model", lambda *_: model)
+    press_ctrl_c_soon()
+    result = chat(input="one\n\n\n")
+
+    assert result.stdout == "HelloHere I am again.\n"
+    assert len(model.calls) == 2
+
+
+def typed(text: str, *options: str) -> tuple[bytes, bytes]:
+    """What comes out of it, and what the terminal shows, when somebody types at one and pipes the output."""
+    pty = pytest.importorskip("pty")
+    keyboard, terminal = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "chat", *options], stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        os.write(keyboard, text.encode() + b"\x04")
+        output = process.communicate(timeout=30)
+    os.close(keyboard)
+    os.close(terminal)
+    return output
+
+
+def test_what_is_for_the_person_at_the_terminal_does_not_go_into_the_pipe() -> None:
+    stdout, stderr = typed("hi\n", "--events")
+
+    assert all(wire.loads_event(line) for line in stdout.splitlines())
+    assert isinstance(wire.loads_event(stdout.splitlines()[-1]), AgentEndEvent)
+    assert stderr.decode() == ("Model: offline. Ctrl-C stops a reply, Ctrl-D ends the conversation.\n> > \n")
 
 
 def test_a_reader_that_leaves_ends_it_quietly() -> None:

@@ -62,6 +62,21 @@ def texts(result: Result) -> list[tuple[str, str]]:
 TWO = reply("r1", "Hel", "lo") + reply("r2", "bye")
 
 
+@pytest.mark.parametrize("options", [(), ("--snapshots",), ("--scope", "call")])
+@pytest.mark.parametrize("text", [b'{"name":"a package","version":1}', b'{"type":"OF_THE_FUTURE"}'])
+def test_a_file_of_something_else_is_an_error_and_no_message(text: bytes, options: tuple[str, ...]) -> None:
+    result = replay(text, *options)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no line is an event that is known here" in result.stderr
+
+
+def test_an_event_of_the_future_among_others_is_passed_over() -> None:
+    result = replay(b'{"type":"OF_THE_FUTURE"}\n' + lines(TWO) + b'{"type":"OF_THE_FUTURE","replyId":"r3"}')
+
+    assert texts(result) == [("r1", "Hello"), ("r2", "bye")]
+
+
 @pytest.mark.parametrize("encode", [lines, frames], ids=["JSON lines", "server-sent events"])
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_each_reply_becomes_one_line(encode: Any, newline: bytes) -> None:
