@@ -162,7 +162,7 @@ class ReActAgent(Brief):
 
         Source: Java `ReActAgent.call`.
         """
-        return self.call(input, ctx).pipe(to_msg())
+        return self.call(input, ctx).pipe(to_msg(), shield)
 
     def get_agent_state(self, ctx: RuntimeContext | None = None) -> AgentState:
         """Return what the agent remembers of a session."""

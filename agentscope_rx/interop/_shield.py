@@ -16,17 +16,33 @@ __all__ = ["report", "shield"]
 T = TypeVar("T")
 
 
+_log = logging.getLogger("agentscope_rx")
+
+
 @final
 class Stream(Observable[T]):
-    """A stream that is no sequence.
+    """A stream that is no sequence, and that ends with the one who waits for it.
 
     RxPY's can be indexed, so `for event in agent.call("hi")` would go on for ever; here it is a `TypeError`.
+    RxPY's `run` leaves the stream running after a Ctrl-C; here it is disposed.
     """
 
     __iter__: ClassVar[Any] = None
 
+    def run(self, scheduler: abc.SchedulerBase | None = None) -> T:
+        """Wait for the end and return the last item."""
+        subscription = SerialDisposable()
 
-_log = logging.getLogger("agentscope_rx")
+        def subscribe(
+            observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
+        ) -> abc.DisposableBase:
+            subscription.disposable = self.subscribe(observer, scheduler=scheduler)
+            return subscription
+
+        try:
+            return Observable(subscribe).run(scheduler)
+        finally:
+            subscription.dispose()
 
 
 def shield(source: Observable[T]) -> Observable[T]:

@@ -174,3 +174,23 @@ def test_in_a_loop_of_the_user_s_an_exit_of_a_source_ends_the_program() -> None:
             print("left with", exit.code)
     """)
     assert "left with 3" in printed
+
+
+def test_ctrl_c_in_run_disposes_what_it_waits_for() -> None:
+    printed, seconds = run("""
+        import signal, time
+        async def slow():
+            try:
+                yield 1
+                await asyncio.sleep(60)
+            finally:
+                cleaned_up.set()
+        cleaned_up = threading.Event()
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            shield(on_loop(from_async_iterable(slow))).run()
+        except KeyboardInterrupt:
+            print("interrupted", cleaned_up.wait(10))
+    """)
+    assert printed == "interrupted True\n"
+    assert seconds < 10
