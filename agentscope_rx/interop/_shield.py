@@ -39,8 +39,9 @@ class Stream(Observable[T]):
             subscription.disposable = self.subscribe(observer, scheduler=scheduler)
             return subscription
 
+        waited_for: Observable[T] = Observable(subscribe)
         try:
-            return Observable(subscribe).run(scheduler)
+            return waited_for.run(scheduler)
         finally:
             subscription.dispose()
 
