@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
 import contextlib
-import inspect
 import io
 import re
 import subprocess
@@ -17,9 +14,9 @@ import attrs
 import pytest
 
 from agentscope_rx import ReActAgent, RuntimeContext, event, operators
-from agentscope_rx.event import AgentEvent, AgentEventType
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentEventType
 from agentscope_rx.message import ToolResultBlock
-from agentscope_rx.testing import ScriptedCall, ScriptedModel, tool_call
+from agentscope_rx.testing import ScriptedModel, check_call, tool_call
 from tests.test_layers import LAYERS, is_private
 
 ROOT = Path(__file__).parent.parent
@@ -51,50 +48,56 @@ def test_the_first_program_prints_the_output_below_it() -> None:
     assert (run.stderr, run.stdout) == ("", output)
 
 
-def test_the_other_programs_run_too() -> None:
-    first, *others = code(README, "python")
-    namespace: dict[str, Any] = {}
+@pytest.fixture
+def pasted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The names that there are when all programs were pasted, one after the other, into one Python."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(first, namespace)
-        exec(
-            "from attrs import evolve\nfrom agentscope_rx import *\nfrom agentscope_rx.event import *",
-            namespace,
-        )
-        exec("from agentscope_rx.message import SystemMessage", namespace)
-        namespace["model"] = ScriptedModel(answer)
-        namespace["agent"] = ReActAgent("friend", model=namespace["model"])
-        for program in others:
-            body = eval(compile(program, "README.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), namespace)
-            if inspect.iscoroutine(body):
-                asyncio.run(body)
-
-    masked = namespace["agent"].reply("weather").run()
-    remembering = ReActAgent("friend", model=namespace["model"], middlewares=[namespace["Remember"]()])
-    remembering.reply("hi", RuntimeContext(user_id="Ann")).run()
-
-    assert masked.get_first_content_block(ToolResultBlock).text_content == "***"
-    assert namespace["model"].calls[-1].messages[0].text_content == "The user is Ann."
+        for program in code(README, "python"):
+            exec(compile(program, "README.md", "exec"), names)
+    return names
 
 
-def answer(asked: ScriptedCall) -> Any:
-    return "Done." if asked.results or "weather" not in asked.text else tool_call("weather", city="Lisbon")
+def test_the_programs_run_one_after_the_other(pasted: dict[str, Any]) -> None:
+    assert pasted["message"].text_content == "You said: hi"
+    assert isinstance(pasted["events"][-1], AgentEndEvent)
+    assert [type(middleware).__name__ for middleware in pasted["watched"]] == [
+        "_OnReasoning",
+        "_OnActing",
+        "_OnModelCall",
+    ]
+
+
+def test_its_middlewares_do_what_they_are_for(pasted: dict[str, Any]) -> None:
+    model = ScriptedModel(tool_call("weather", city="Lisbon"), "Done.")
+    middlewares = [pasted["Remember"](), pasted["mask"], pasted["patient"]]
+    agent = ReActAgent("friend", model=model, toolkit=[pasted["weather"]], middlewares=middlewares)
+    record = check_call(agent, "weather", RuntimeContext(user_id="Ann"))
+
+    assert record.message is not None
+    (result,) = record.message.get_content_blocks(ToolResultBlock)
+    assert result.text_content == "***"
+    assert model.calls[0].messages[0].text_content == "The user is Ann."
 
 
 def test_the_table_of_events_lists_the_31_with_their_fields() -> None:
-    common = {field.name for field in attrs.fields(AgentEvent)}
+    common = {field.name for field in attrs.fields(AgentEvent)} | {"reply_id"}
+    listed = {
+        f"{name}Event": set(re.findall(r"`(\w+)`", fields))
+        for _, names, fields in rows(section("Events"))
+        for name in re.findall(r"`(\w+)`", names)
+    }
     classes = {
-        cls.type: cls
+        cls.__name__: {field.name for field in attrs.fields(cls)} - common
         for cls in vars(event).values()
         if isinstance(cls, type) and issubclass(cls, AgentEvent) and cls.type in set(AgentEventType)
     }
-    expected = [
-        [f"`{cls.__name__}`", f"`{name}`", ", ".join(f"`{field}`" for field in fields)]
-        for name, cls in ((name.value, classes[name]) for name in AgentEventType)
-        if (fields := [field.name for field in attrs.fields(cls) if field.name not in common]) is not None
-    ]
 
-    assert len(expected) == 31
-    assert rows(section("Events")) == expected
+    assert len(classes) == 31
+    assert set(listed) == set(classes)
+    assert [name for name, fields in classes.items() if not fields <= listed[name]] == []
+    assert set[str]().union(*listed.values()) == set[str]().union(*classes.values())
 
 
 def test_the_table_of_operators_names_every_operator() -> None:
@@ -107,7 +110,7 @@ def test_the_table_of_operators_names_every_operator() -> None:
 
 
 def test_the_picture_of_the_layers_is_the_tested_one() -> None:
-    drawn = [line.split() for line in code(section("Layers"), "text")[0].splitlines()]
+    drawn = [line.split() for line in code(section("Working on it"), "text")[0].splitlines()]
     tested = [sorted(part for part in row if not is_private(part) and part != "__main__") for row in LAYERS]
 
     assert [sorted(line) for line in drawn] == tested
