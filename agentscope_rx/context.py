@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Final, TypeAlias, TypeVar, final
+from collections.abc import Mapping
+from typing import Any, TypeVar, final
 
 from attrs import field, frozen
 
 from agentscope_rx._repr import Brief
 from agentscope_rx.message import FrozenDict
 
-__all__ = ["Place", "RuntimeContext", "at_work_for", "places_of_this_tool"]
+__all__ = ["RuntimeContext"]
 
 T = TypeVar("T")
-
-Place: TypeAlias = tuple[int, str | None, str | None]
-"""A session of one agent object: its identity, the user, the session."""
 
 
 @final
@@ -38,27 +33,11 @@ class RuntimeContext(Brief):
     user_id: str | None = None
     attributes: Mapping[str, Any] = field(factory=FrozenDict, converter=FrozenDict, hash=False, repr=False)
     objects: tuple[Any, ...] = field(default=(), converter=tuple, hash=False, repr=False)
-    inside: frozenset[Place] = field(default=frozenset(), kw_only=True, eq=False, repr=False)
+    inside: frozenset[tuple[int, str | None, str | None]] = field(
+        default=frozenset(), kw_only=True, eq=False, repr=False
+    )
 
     def get(self, cls: type[T]) -> T | None:
         """Return the object of exactly that type, else the first of a subtype, else None."""
         exact = next((item for item in self.objects if type(item) is cls), None)
         return exact if exact is not None else next((i for i in self.objects if isinstance(i, cls)), None)
-
-
-_places: Final[ContextVar[frozenset[Place]]] = ContextVar("agentscope_rx_places", default=frozenset())
-
-
-@contextmanager
-def at_work_for(ctx: RuntimeContext) -> Generator[None]:
-    """Mark the tasks and threads that are started in the block: the sessions of `ctx` wait for them."""
-    token = _places.set(_places.get() | ctx.inside)
-    try:
-        yield
-    finally:
-        _places.reset(token)
-
-
-def places_of_this_tool() -> frozenset[Place]:
-    """Return the sessions that wait for the tool whose code this is; none outside of tools."""
-    return _places.get()

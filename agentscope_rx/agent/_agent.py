@@ -15,11 +15,11 @@ from agentscope_rx.agent._input import CallInput, messages_of, plan
 from agentscope_rx.agent._loop import call_events
 from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._session import Session, in_turn
-from agentscope_rx.context import RuntimeContext, places_of_this_tool
+from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError, SessionBusyError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.identity import emitting, new_emitter
-from agentscope_rx.interop import CallScheduler, on_loop, shield
+from agentscope_rx.interop import CallScheduler, occupied, on_loop, shield
 from agentscope_rx.message import AssistantMessage, Msg
 from agentscope_rx.middleware import AgentInput, MiddlewareBase, in_order
 from agentscope_rx.model import ChatModel, GenerateOptions
@@ -185,7 +185,7 @@ class ReActAgent(Brief):
         self, msgs: tuple[Msg, ...], ctx: RuntimeContext, scheduler: CallScheduler
     ) -> Observable[AgentEvent]:
         place = (id(self), ctx.user_id, ctx.session_id)
-        inside = ctx.inside | places_of_this_tool() | scheduler.inside
+        inside = ctx.inside | occupied.get() | scheduler.inside
         if place in inside:
             raise SessionBusyError(
                 f"agent {self.name!r} is called from inside its own session {ctx.session_id!r}; "

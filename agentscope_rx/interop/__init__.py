@@ -8,7 +8,7 @@ from agentscope_rx.interop._errors import (
     words_of as words_of,
 )
 from agentscope_rx.interop._on_loop import on_loop as on_loop
-from agentscope_rx.interop._scheduler import CallScheduler as CallScheduler
+from agentscope_rx.interop._scheduler import CallScheduler as CallScheduler, occupied as occupied
 from agentscope_rx.interop._shield import shield as shield
 from agentscope_rx.interop.asyncio import (
     EventReader as EventReader,
@@ -25,6 +25,7 @@ __all__ = [
     "from_coroutine",
     "goes_on",
     "message_of",
+    "occupied",
     "on_loop",
     "outside",
     "shield",

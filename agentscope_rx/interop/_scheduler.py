@@ -13,13 +13,16 @@ from reactivex import Observable, abc, typing
 from reactivex.disposable import Disposable, SerialDisposable
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
-__all__ = ["CallScheduler", "running_loop"]
+__all__ = ["CallScheduler", "occupied", "running_loop"]
 
 T = TypeVar("T")
 S = TypeVar("S")
 
 _LAST_CHANCE: Final = 0.1
 """Seconds that a task has to end after `drained` cancelled it."""
+
+occupied: Final[ContextVar[frozenset[Any]]] = ContextVar("agentscope_rx_occupied", default=frozenset())
+"""What the calls occupy that wait for the code that runs here; nothing in a subscriber's code."""
 
 _inside: ContextVar[CallScheduler | None] = ContextVar("agentscope_rx_call", default=None)
 _detached: set[asyncio.Task[Any]] = set()

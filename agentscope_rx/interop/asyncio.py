@@ -16,7 +16,7 @@ from reactivex.disposable import Disposable
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.interop._errors import as_error, goes_on
 from agentscope_rx.interop._on_loop import on_loop
-from agentscope_rx.interop._scheduler import CallScheduler
+from agentscope_rx.interop._scheduler import CallScheduler, occupied
 from agentscope_rx.interop._shield import report, shield
 from agentscope_rx.operators import merge
 
@@ -88,11 +88,15 @@ def _pump(
     async def deliver(iterator: AsyncIterator[T]) -> None:
         step = iterator.__anext__
         delivered = 0
+        around = occupied.get()
         while not stopped:
+            occupied.set(scheduler.inside)
             try:
                 item = await step()
             except StopAsyncIteration:
                 return
+            finally:
+                occupied.set(around)
             if stopped:
                 return
             observer.on_next(item)

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, cast, final
 from attrs import frozen
 from reactivex import Observable
 
-from agentscope_rx.context import RuntimeContext, at_work_for
+from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolArgumentsError, ToolError, ToolNotFoundError
 from agentscope_rx.event import AgentEvent, ToolResultTextDeltaEvent
 from agentscope_rx.interop import from_async_iterable, to_async_iterable, words_of
@@ -84,7 +84,7 @@ async def _events(
         for event in write.error(str(error)) if refused else _ending(_Raised(error), write):
             yield event
         return
-    run = _Run(tool, arguments, channel, ctx)
+    run = _Run(tool, arguments, channel)
     in_line = False
     try:
         while True:
@@ -248,11 +248,8 @@ class _Awaitable:
 class _Run:
     """A tool at work: a task on the loop, or a thread of its own."""
 
-    def __init__(
-        self, tool: Tool[..., Any], arguments: dict[str, Any], channel: _Channel, ctx: RuntimeContext
-    ) -> None:
+    def __init__(self, tool: Tool[..., Any], arguments: dict[str, Any], channel: _Channel) -> None:
         self._channel = channel
-        self._ctx = ctx
         self._task: asyncio.Task[None] | None = None
         function = partial(tool.function, **arguments)
         if inspect.isasyncgenfunction(function):
@@ -260,8 +257,7 @@ class _Run:
         elif inspect.iscoroutinefunction(function):
             self._start(function)
         else:
-            with at_work_for(ctx):
-                work = partial(copy_context().run, _work_in_thread, function, channel)
+            work = partial(copy_context().run, _work_in_thread, function, channel)
             Thread(target=work, name=f"tool {tool.name}", daemon=True).start()
         self._timer: asyncio.TimerHandle | None = None
         if tool.timeout is not None:
@@ -281,8 +277,7 @@ class _Run:
         return True
 
     def _start(self, begin: Callable[[], Awaitable[Any]]) -> None:
-        with at_work_for(self._ctx):
-            self._task = asyncio.create_task(_work_on_loop(begin, self._channel))
+        self._task = asyncio.create_task(_work_on_loop(begin, self._channel))
 
     async def stop(self) -> None:
         """End the tool, if it has not ended, and give it time to clean up."""

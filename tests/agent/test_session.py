@@ -13,7 +13,8 @@ from agentscope_rx import operators as agent_ops
 from agentscope_rx.agent import ReActAgent, RuntimeContext
 from agentscope_rx.agent._session import Gate
 from agentscope_rx.errors import MiddlewareProtocolWarning, SessionBusyError
-from agentscope_rx.event import TextBlockStartEvent
+from agentscope_rx.event import AgentEvent, TextBlockStartEvent, ToolResultTextDeltaEvent
+from agentscope_rx.interop import from_async_iterable, to_async_iterable
 from agentscope_rx.message import ToolResultBlock
 from agentscope_rx.middleware import MiddlewareBase
 from agentscope_rx.testing import ScriptedModel, acheck_call, check_call, pause, tool_call
@@ -304,18 +305,37 @@ def test_a_hook_that_waits_for_its_own_session_gets_an_error(hook: str) -> None:
         assert isinstance(check_call(friday, "go", outer=True).error, SessionBusyError)
 
 
-def test_a_subscriber_may_begin_the_next_call_of_its_session() -> None:
+def test_a_hook_that_awaits_its_own_session_gets_an_error() -> None:
+    class Asking(MiddlewareBase):
+        def on_reasoning(self, agent: Any, ctx: Any, input: Any, next: Any) -> Any:
+            async def ask_first() -> Any:
+                await agent.reply("what do you think?")
+                async for event in to_async_iterable(next(input)):
+                    yield event
+
+            return from_async_iterable(ask_first)
+
+    friday = ReActAgent("Friday", model=ScriptedModel("x"), middlewares=[Asking()])
+
+    assert isinstance(check_call(friday, "go").error, SessionBusyError)
+
+
+@pytest.mark.parametrize("at", [TextBlockStartEvent, ToolResultTextDeltaEvent])
+def test_a_subscriber_may_begin_the_next_call_of_its_session(at: type[AgentEvent]) -> None:
     async def main() -> None:
-        friday = echo()
+        slept[:] = [False]
+        script = [["hm", tool_call("sleepy", seconds=0)], "first", "second"]
+        friday = ReActAgent("Friday", model=ScriptedModel(*script), toolkit=[sleepy])
         done = asyncio.Event()
 
-        def see(event: Any) -> None:
-            if isinstance(event, TextBlockStartEvent):
-                friday.call("second").subscribe(on_completed=done.set)
+        def see(event: AgentEvent) -> None:
+            if isinstance(event, at) and not begun:
+                begun.append(friday.call("again").subscribe(on_completed=done.set))
 
-        friday.call("first").subscribe(see)
+        begun: list[Any] = []
+        friday.call("hi").subscribe(see)
         await asyncio.wait_for(done.wait(), 5)
-        assert [msg.text_content for msg in friday.get_agent_state().context[::2]] == ["first", "second"]
+        assert [msg.text_content for msg in friday.get_agent_state().context[::2]] == ["hi", "again"]
 
     asyncio.run(main())
 
