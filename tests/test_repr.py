@@ -16,7 +16,7 @@ from agentscope_rx.message import (
     UserMessage,
 )
 from agentscope_rx.model import GenerateOptions
-from agentscope_rx.testing import ScriptedModel
+from agentscope_rx.testing import ScriptedModel, check_call
 
 ID: Any = {"id": "e-1", "created_at": "2026-01-02T03:04:05.678Z"}
 FROM_AFAR: Any = {"source": "main/a"}
@@ -91,3 +91,9 @@ def test_an_agent_fits_on_a_line() -> None:
         "ReActAgent(name='friend', model=ScriptedModel(name='scripted', steps=1, calls=0), "
         "toolkit=Toolkit(weather), max_iters=10, options=GenerateOptions())"
     )
+
+
+def test_a_record_of_a_call_shows_its_message_and_counts_its_events() -> None:
+    record = check_call(ReActAgent("friend", model=ScriptedModel("Hello")), "hi")
+
+    assert repr(record).startswith("CallRecord(events=<8 events>, error=None, message=AssistantMessage(")

@@ -105,7 +105,7 @@ class ReActAgent(Brief):
     Attributes:
         name: the agent's name, the sender of its messages.
         sys_prompt: the system prompt; blank means none.
-        model: what reasons.
+        model: what reasons; there must be one.
         toolkit: what it can do: a `Toolkit`, or the tools themselves.
         middlewares: wrapped around its phases, the first outermost.
         max_iters: how many reasoning phases a reply may have before it must sum up.

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, final
 
 import reactivex as rx
-from attrs import frozen
+from attrs import field, frozen
 from reactivex import Observable
 from reactivex.disposable import SerialDisposable
 
@@ -35,7 +35,7 @@ class CallRecord:
         message: the fold of the events; None if the call was refused.
     """
 
-    events: tuple[AgentEvent, ...]
+    events: tuple[AgentEvent, ...] = field(repr=lambda events: f"<{len(events)} events>")
     error: Exception | None
     message: AssistantMessage | None
 
