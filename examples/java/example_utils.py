@@ -9,6 +9,7 @@ from argparse import ArgumentParser
 from reactivex import operators as ops
 
 from agentscope_rx import AgentEvent, ReActAgent, TextBlockDeltaEvent, UserMessage
+from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.model import ChatModel, resolve_model
 
 
@@ -18,7 +19,10 @@ def get_model(offline: ChatModel) -> ChatModel:
     parser.add_argument("--model", metavar="openai:NAME", help="a real model; its key is in OPENAI_API_KEY")
     parser.add_argument("--base-url", metavar="URL", help="where it is served, if not at its provider")
     args = parser.parse_args()
-    return resolve_model(args.model, base_url=args.base_url) if args.model else offline
+    try:
+        return resolve_model(args.model, base_url=args.base_url) if args.model else offline
+    except ConfigurationError as error:
+        parser.error(str(error))
 
 
 def print_welcome(title: str, description: str) -> None:

@@ -123,6 +123,16 @@ def test_a_conversation_passes_over_empty_lines_and_ends_on_exit() -> None:
     assert printed.endswith("You: \nYou: \nYou: hello\n\nAgent: You said: hello\n\nYou: EXIT\n\nGoodbye!\n")
 
 
+def test_a_model_that_there_is_not_is_a_line_and_no_traceback() -> None:
+    example = ROOT / "examples" / "java" / "01_basic_chat.py"
+    done = subprocess.run(
+        [sys.executable, str(example), "--model", "acme:x"], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("'acme:x' is no model; give openai:NAME, as 'openai:gpt-4o'")
+
+
 def test_a_golden_file_belongs_to_an_example() -> None:
     known = {named(example) for example in EXAMPLES}
     goldens = [path.relative_to(GOLDEN).as_posix() for path in GOLDEN.rglob("*.txt")]
