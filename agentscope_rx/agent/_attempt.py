@@ -7,7 +7,6 @@ from typing import Final
 
 from reactivex import Observable, abc
 from reactivex.disposable import CompositeDisposable, Disposable, SerialDisposable
-from reactivex.scheduler import CurrentThreadScheduler
 
 from agentscope_rx.agent._acting import closing
 from agentscope_rx.agent._guard import guard
@@ -15,7 +14,7 @@ from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._run import Run
 from agentscope_rx.errors import AgentScopeError, ConfigurationError
 from agentscope_rx.event import AgentEndEvent, AgentEvent, ErrorInfo
-from agentscope_rx.interop import message_of, words_of
+from agentscope_rx.interop import CallScheduler, message_of, words_of
 from agentscope_rx.middleware import AgentInput
 
 __all__ = ["attempt", "failed_end"]
@@ -42,6 +41,7 @@ def attempt(
     def subscribe(
         observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
+        assert isinstance(scheduler, CallScheduler)
         subscription = SerialDisposable()
         record, emit = run.record, observer.on_next
 
@@ -67,7 +67,7 @@ def attempt(
             )
 
         # In a turn of its own: an operator may let go of one attempt only when it has subscribed to another.
-        subscription.disposable = (scheduler or CurrentThreadScheduler.singleton()).schedule(begin)
+        subscription.disposable = scheduler.schedule(begin)
         return subscription
 
     return Observable(subscribe)

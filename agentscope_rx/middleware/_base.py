@@ -54,7 +54,10 @@ class MiddlewareBase:
     def on_agent(
         self, agent: Agent, ctx: RuntimeContext, input: AgentInput, next: Phase[AgentInput]
     ) -> Observable[AgentEvent]:
-        """Wrap a whole call, from AgentStart to AgentEnd."""
+        """Wrap a whole call, from AgentStart to AgentEnd.
+
+        Subscribing to `next` again goes on with the same reply; one at a time, as `ops.retry` does.
+        """
         return next(input)
 
     def on_reasoning(
