@@ -80,14 +80,15 @@ def emitting(emitter: Emitter) -> Generator[None]:
 
 _clock: Callable[[], int] = time.time_ns
 _stamp: tuple[int, str] = (-1, "")
+"""A time as text, and when, in nanoseconds, it is over."""
 _stamping = Lock()
 
 
 def now() -> str:
     """Return the time as ISO 8601 UTC with milliseconds and `Z`; it never goes back."""
-    milliseconds = _clock() // 1_000_000
+    nanoseconds = _clock()
     stamp = _stamp
-    return stamp[1] if milliseconds <= stamp[0] else _later(milliseconds)
+    return stamp[1] if nanoseconds < stamp[0] else _later(nanoseconds // 1_000_000)
 
 
 def _later(milliseconds: int) -> str:
@@ -95,7 +96,7 @@ def _later(milliseconds: int) -> str:
     seconds, fraction = divmod(milliseconds, 1000)
     text = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{fraction:03d}Z"
     with _stamping:  # two threads at once: the later of their times stays
-        _stamp = max(_stamp, (milliseconds, text))
+        _stamp = max(_stamp, ((milliseconds + 1) * 1_000_000, text))
         return _stamp[1]
 
 
