@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
 from attrs import evolve
@@ -41,14 +41,15 @@ _START_IT: Final = "let the Starts pass, and keep the ids of their deltas"
 
 
 class Report:
-    """Warns of what was put right in the hook of one call: what happened, and the remedy; once.
+    """Warns of what was put right in the hook of one call: what happened, the remedy, and in whom; once.
 
     Attributes:
         refused: the warning, where a program has made warnings errors: then it is the error of the call.
     """
 
-    def __init__(self, hook: str, *, silent: bool = False) -> None:
+    def __init__(self, hook: str, middlewares: Iterable[object] = (), *, silent: bool = False) -> None:
         self._hook = hook
+        self._middlewares = middlewares
         self._told = silent
         self.refused: MiddlewareProtocolWarning | None = None
 
@@ -56,8 +57,10 @@ class Report:
         if self._told:
             return
         self._told = True
+        names = ", ".join(map(repr, self._middlewares))
+        text = f"{self._hook}: {what}; {remedy}{names and f' (in {names})'}"
         try:
-            warnings.warn(MiddlewareProtocolWarning(f"{self._hook}: {what}; {remedy}"), stacklevel=2)
+            warnings.warn(MiddlewareProtocolWarning(text), stacklevel=2)
         except MiddlewareProtocolWarning as refused:
             self.refused = refused
 

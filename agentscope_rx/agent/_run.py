@@ -161,7 +161,7 @@ class Run:
 
     def report(self, hook: str) -> Report:
         """Return how it is told what was put right in a hook."""
-        return self._reports.setdefault(hook, Report(hook))
+        return self._reports.setdefault(hook, Report(hook, with_hook(self.agent.middlewares, hook)))
 
     def saved(self) -> AgentState:
         """Return the session's state as the call leaves it, or has it so far."""

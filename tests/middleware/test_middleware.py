@@ -355,6 +355,16 @@ def test_a_function_that_returns_no_stream_is_a_clear_error(function: Any, probl
     assert str(error).startswith(f"on_reasoning({function.__name__}) {problem}; return the stream, as")
 
 
+def test_what_was_put_right_is_told_with_the_middlewares_that_it_may_be_of() -> None:
+    no_ends = on_reasoning(ops.filter(lambda event: not isinstance(event, ev.TextBlockEndEvent)))
+    with pytest.warns(MiddlewareProtocolWarning) as caught:
+        check_call(friday(no_ends, on_acting(ops.tap(print))), "hi")
+
+    assert {str(warning.message).split("; ")[-1] for warning in caught} == {
+        "let the Ends pass, and end what the operator cuts off (in on_reasoning(filter))"
+    }
+
+
 @pytest.mark.parametrize("name", ["onReasoning", "on_resoning", "onreasoning"])
 def test_a_hook_that_is_spelled_wrong_is_refused(name: str) -> None:
     wrong = type("Wrong", (MiddlewareBase,), {name: MiddlewareBase.on_reasoning})
