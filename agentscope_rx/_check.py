@@ -13,7 +13,7 @@ from attrs import Attribute
 
 from agentscope_rx.errors import ConfigurationError
 
-__all__ = ["a", "a_bool", "a_str", "a_str_or_none", "an_int", "tuple_of"]
+__all__ = ["a", "a_bool", "a_str", "a_str_or_none", "an_int", "more_than", "tuple_of"]
 
 T = TypeVar("T")
 
@@ -40,6 +40,16 @@ def an_int(owner: object, attribute: Attribute[Any], value: object) -> None:
     """Accept an integer, which a bool is not."""
     if type(value) is not int:
         raise _wrong(owner, attribute, value, "an int")
+
+
+def more_than(limit: int) -> Callable[[object, Attribute[Any], object], None]:
+    """Accept a number above the limit."""
+
+    def check(owner: object, attribute: Attribute[Any], value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > limit:
+            raise _wrong(owner, attribute, value, f"a number over {limit}")
+
+    return check
 
 
 def a_bool(owner: object, attribute: Attribute[Any], value: object) -> None:

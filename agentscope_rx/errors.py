@@ -22,6 +22,10 @@ AgentScopeError
     + ToolTimeoutError
   x OpenCallsError                   ordinary input while tool calls are open; names them and the ways on
   x SessionBusyError                 a call waits for its own session
+  x StateError                       a store of sessions failed, or is closed
+    + StateLoadError                 what is stored cannot be read; it is never taken for an empty session
+    + StateSaveError                 it could not be written; what was stored before is still there
+    + StateConflictError             somebody else has saved since; carries `expected` and `found`
   x RunInsideLoopError(RuntimeError) `.run()` inside a running event loop
   x InternalError                    our bug; please report it
 
@@ -54,6 +58,10 @@ __all__ = [
     "ReplyMismatchError",
     "RunInsideLoopError",
     "SessionBusyError",
+    "StateConflictError",
+    "StateError",
+    "StateLoadError",
+    "StateSaveError",
     "ToolArgumentsError",
     "ToolError",
     "ToolNotFoundError",
@@ -200,6 +208,27 @@ class OpenCallsError(AgentScopeError):
 
 class SessionBusyError(AgentScopeError):
     """A call waits for a session that cannot become free before the call itself has ended."""
+
+
+class StateError(AgentScopeError):
+    """A store of sessions failed, or was used after it was closed."""
+
+
+class StateLoadError(StateError):
+    """What is stored of a session cannot be read; nothing takes it for an empty session."""
+
+
+class StateSaveError(StateError):
+    """A session could not be stored; what was stored before is still there."""
+
+
+class StateConflictError(StateError):
+    """Somebody else has stored the session since it was loaded; `expected` and `found` are the versions."""
+
+    def __init__(self, message: str, *, expected: str, found: str) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.found = found
 
 
 class RunInsideLoopError(AgentScopeError, RuntimeError):

@@ -19,6 +19,7 @@ from agentscope_rx.errors import (
     OpenCallsError,
     RateLimitedError,
     RunInsideLoopError,
+    StateConflictError,
     ToolArgumentsError,
     WireError,
 )
@@ -53,6 +54,7 @@ SAMPLES = [
     WireError("expected str, got int", "$.toolCalls[1].id"),
     ToolArgumentsError("no city", path="$.city"),
     OpenCallsError(("call-1", "call-2")),
+    StateConflictError("too late", expected="a", found="b"),
     *(
         cls("why")
         for cls in ERRORS

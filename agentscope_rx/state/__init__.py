@@ -4,6 +4,7 @@ from agentscope_rx.state._agent_state import AgentState as AgentState
 from agentscope_rx.state._values import (
     PlanModeContextState as PlanModeContextState,
     ReadCacheEntry as ReadCacheEntry,
+    SpawnEntry as SpawnEntry,
     Task as Task,
     TaskContextState as TaskContextState,
     TaskState as TaskState,
@@ -15,6 +16,7 @@ __all__ = [
     "AgentState",
     "PlanModeContextState",
     "ReadCacheEntry",
+    "SpawnEntry",
     "Task",
     "TaskContextState",
     "TaskState",

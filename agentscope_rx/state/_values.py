@@ -7,7 +7,7 @@ from typing import Any, final
 
 from attrs import field, frozen
 
-from agentscope_rx._check import a, a_str, a_str_or_none, tuple_of
+from agentscope_rx._check import a, a_str, a_str_or_none, an_int, more_than, tuple_of
 from agentscope_rx._frozen import EMPTY, freeze, freeze_without_nulls
 from agentscope_rx._repr import Name
 from agentscope_rx.identity import new_id, now
@@ -15,6 +15,7 @@ from agentscope_rx.identity import new_id, now
 __all__ = [
     "PlanModeContextState",
     "ReadCacheEntry",
+    "SpawnEntry",
     "Task",
     "TaskContextState",
     "TaskState",
@@ -74,13 +75,31 @@ class PlanModeContextState:
 
 @final
 @frozen
+class SpawnEntry:
+    """A subagent that was spawned, so that its session can be gone on with; `depth` 1 is a child."""
+
+    key: str | None = field(default=None, validator=a_str_or_none)
+    agent_id: str | None = field(default=None, validator=a_str_or_none)
+    session_id: str | None = field(default=None, validator=a_str_or_none)
+    label: str | None = field(default=None, validator=a_str_or_none)
+    depth: int = field(default=0, validator=an_int)
+
+
+def _spawned(entries: Mapping[str, SpawnEntry]) -> Mapping[str, SpawnEntry]:
+    frozen_entries = freeze(entries)
+    tuple_of(SpawnEntry, frozen_entries.values())
+    return frozen_entries
+
+
+@final
+@frozen
 class ToolContextState:
     """What tools keep: limits of the read cache (`max_cache_bytes` in kB), active groups, spawned agents."""
 
-    max_cache_files: int = 100
-    max_cache_bytes: float = 25000.0
+    max_cache_files: int = field(default=100, validator=more_than(1))
+    max_cache_bytes: float = field(default=25000.0, validator=more_than(10_000))
     activated_groups: tuple[str, ...] = field(default=(), converter=_strings)
-    spawn_registry: Mapping[str, Any] = field(default=EMPTY, converter=freeze, hash=False)
+    spawn_registry: Mapping[str, SpawnEntry] = field(default=EMPTY, converter=_spawned, hash=False)
 
 
 @final

@@ -52,6 +52,7 @@ from agentscope_rx.state import (
     AgentState,
     PlanModeContextState,
     ReadCacheEntry,
+    SpawnEntry,
     Task,
     TaskContextState,
     ToolContextState,
@@ -165,6 +166,7 @@ _SHAPES: Final[dict[type, Shape]] = {
     PlanModeContextState: _STATE,
     ToolContextState: _STATE,
     ReadCacheEntry: _STATE,
+    SpawnEntry: _STATE,
     ToolkitState: Shape(),
     AgentState: evolve(_STATE, added=_names("checkpoint")),
 }

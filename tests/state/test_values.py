@@ -9,7 +9,14 @@ import pytest
 
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import deterministic
-from agentscope_rx.state import ReadCacheEntry, Task, TaskContextState, TaskState, ToolContextState
+from agentscope_rx.state import (
+    ReadCacheEntry,
+    SpawnEntry,
+    Task,
+    TaskContextState,
+    TaskState,
+    ToolContextState,
+)
 
 
 def test_a_task_is_pending_and_gets_an_id_and_a_time() -> None:
@@ -43,6 +50,14 @@ def test_limits_of_the_read_cache_are_javas() -> None:
         (lambda: Task("a", blocks="t2"), "'t2' is no sequence; give a list of str"),
         (lambda: TaskContextState(["x"]), "'x' is no Task"),
         (lambda: ToolContextState(spawn_registry=5), "5 is no mapping; give a dict"),
+        (lambda: ToolContextState(spawn_registry={"k": {}}), "{} is no SpawnEntry"),
+        (lambda: ToolContextState(max_cache_files=1), "max_cache_files is 1; give a number over 1"),
+        (
+            lambda: ToolContextState(max_cache_bytes=1e4),
+            "max_cache_bytes is 10000.0; give a number over 10000",
+        ),
+        (lambda: ToolContextState(max_cache_files="9"), "max_cache_files is '9'; give a number over 1"),
+        (lambda: SpawnEntry(depth=1.5), "SpawnEntry.depth is 1.5; give an int"),
     ],
 )
 def test_a_wrong_argument_raises_with_its_value_and_the_remedy(make: Any, complaint: str) -> None:

@@ -13,6 +13,7 @@ from agentscope_rx.errors import WireError
 FOLDER: Final = Path(__file__).parent.parent / "golden"
 
 _TARGETS: Final[dict[str, Any]] = {
+    "agentstate": state.AgentState,
     "event": event.AgentEvent,
     "events": event.AgentEvent,
     "msg": message.Msg,

@@ -31,7 +31,7 @@ COLLISIONS: Final[dict[str, tuple[list[str], str]]] = {
 def written() -> list[Any]:
     return [
         pytest.param(target(file, entry["name"], entry["class"]), java_text(line), id=entry["name"])
-        for file in ("events", "messages", "blocks", "values")
+        for file in ("events", "messages", "blocks", "values", "agentstate")
         for line in lines(file)
         for entry in [json.loads(line)]
     ]

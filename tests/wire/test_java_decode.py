@@ -1,4 +1,5 @@
-"""Each text that Java's classes were given to read (`decode.jsonl`, `enums.jsonl`) is read as they read it.
+"""Each text that Java's classes were given to read (`decode.jsonl`, `enums.jsonl`,
+`agentstate_decode.jsonl`) is read as they read it.
 
 Where it is not, exactly one row of `EXCEPTIONS` covers it: it quotes the decision, tells by the input, or by
 our error and what lies at its path, whether it applies, and how many texts it covers.
@@ -45,7 +46,7 @@ def given(file: str) -> list[Line]:
     ]
 
 
-LINES: Final = given("decode") + given("enums")
+LINES: Final = given("decode") + given("enums") + given("agentstate_decode")
 
 WORDS: Final = {
     str(word) for enum in (MsgRole, GenerateReason, ToolCallState, ToolResultState) for word in enum
@@ -139,7 +140,7 @@ def accepted(condition: Applies) -> Applies:
 EXCEPTIONS: Final[tuple[tuple[str, int, Applies], ...]] = (
     ("duplicate keys: the last one wins", 5, accepted(repeated_keys)),
     ("the enum's legacy type names on whole events: accepted", 11, accepted(legacy_type)),
-    ("states, roles and reasons in any case: accepted", 17, accepted(in_another_case)),
+    ("states, roles and reasons in any case: accepted", 18, accepted(in_another_case)),
     (
         "flat string data: accepted",
         1,
@@ -177,22 +178,25 @@ EXCEPTIONS: Final[tuple[tuple[str, int, Applies], ...]] = (
     ),
     (
         "a string, fraction or empty string for a number: refused",
-        12,
+        15,
         refused("expected int", "expected float", lies=lambda _, value: isinstance(value, str | float)),
     ),
-    ("a scalar for a string: refused", 10, scalar_for_string),
+    ("a scalar for a string: refused", 13, scalar_for_string),
     (
-        "a non-bool for confirmed: refused",
-        6,
-        refused("expected bool", lies=lambda error, _: error.path.endswith(".confirmed")),
+        "a non-bool for confirmed, and alike for shutdown_interrupted: refused",
+        8,
+        refused(
+            "expected bool",
+            lies=lambda error, _: error.path.endswith((".confirmed", ".shutdown_interrupted")),
+        ),
     ),
     ("enum ordinals or padding: refused", 26, ordinal_or_padding),
-    ("top-level null: refused", 10, lambda line, ours: line.text == "null" and isinstance(ours, WireError)),
+    ("top-level null: refused", 11, lambda line, ours: line.text == "null" and isinstance(ours, WireError)),
     ("trailing text: refused", 3, refused("Extra data")),
     (
-        "a null in rules: refused",
-        1,
-        refused("expected object, got null", lies=lambda error, _: ".rules[" in error.path),
+        "a null in rules, and alike among messages, tasks, groups and spawned agents: refused",
+        5,
+        refused("got null", lies=lambda error, _: error.path.endswith(("]", ".spawn_registry.k"))),
     ),
     ("NaN, 1E400: refused", 2, refused("1e400 is no JSON number", "1E400 is no JSON number")),
     ("nesting over 200: refused", 1, refused("nested deeper than 200")),

@@ -55,8 +55,10 @@ from agentscope_rx.permission import (
     PermissionRule,
 )
 from agentscope_rx.state import (
+    AgentState,
     PlanModeContextState,
     ReadCacheEntry,
+    SpawnEntry,
     Task,
     TaskContextState,
     TaskState,
@@ -154,10 +156,11 @@ def test_a_block_of_every_class_survives(block: ContentBlock) -> None:
             {"n": [RULE, RULE]},
             {"m": [PermissionRule("m", source="")]},
         ),
+        AgentState("s", None, "sum", MESSAGES[2:], "r", 3, True, checkpoint={"version": 1, "blocks": [None]}),
         Task("s", "d", {"a": 1}, "t", TaskState.COMPLETED, "1", "o", ("2",), ("3",)),
         TaskContextState((Task("s", "d"),)),
         PlanModeContextState(True, "plan.md"),
-        ToolContextState(5, 20000.5, ("a",), {"k": {"depth": 1}}),
+        ToolContextState(5, 20000.5, ("a",), {"k": SpawnEntry("k", depth=1), "l": SpawnEntry()}),
         ReadCacheEntry(("a",), 1.5, 0.25, "/x"),
         ToolkitState(("web",)),
     ],
