@@ -24,7 +24,7 @@ AgentScopeError
   x SessionBusyError                 a call waits for its own session
   x StateError                       a store of sessions failed, or is closed
     + StateLoadError                 what is stored cannot be read; it is never taken for an empty session
-    + StateSaveError                 it could not be written; what was stored before is still there
+    + StateSaveError                 it could not be written; nothing is lost of what was stored before
     + StateConflictError             somebody else has saved since; carries `expected` and `found`
   x RunInsideLoopError(RuntimeError) `.run()` inside a running event loop
   x InternalError                    our bug; please report it
@@ -219,7 +219,7 @@ class StateLoadError(StateError):
 
 
 class StateSaveError(StateError):
-    """A session could not be stored; what was stored before is still there."""
+    """A session could not be stored; nothing is lost of what was stored before."""
 
 
 class StateConflictError(StateError):

@@ -23,7 +23,7 @@ LAYERS = (
     {"wire"},
     {"operators"},
     {"interop"},
-    {"context", "middleware", "model", "tool"},
+    {"context", "middleware", "model", "store", "tool"},
     {"agent"},
     {"testing", "serve", "cli", "__main__"},
 )
@@ -31,12 +31,13 @@ LAYERS = (
 # An outside library, and the only parts or modules of ours that may import it.
 PLACES = {
     "aiohttp": {"model._http"},
-    "asyncio": {"interop", "tool._run", "model._http", "agent", "testing._laws", "cli"},
+    "asyncio": {"interop", "tool._run", "model._http", "agent", "store", "testing._laws", "cli"},
     "attrs": set.union(*LAYERS),
     "cattrs": {"wire"},
     "click": {"cli"},
     "docstring_parser": {"tool"},
     "msgspec": {"_json", "wire", "tool"},
+    "redis": {"store._redis"},
     "reactivex": {"typing"}.union(*LAYERS[5:]),
 }
 
@@ -149,7 +150,7 @@ def test_every_outside_library_has_its_places() -> None:
     assert wrong == [], "a new dependency must say in PLACES where it may be used"
 
 
-@pytest.mark.parametrize("library", ["aiohttp", "click"])
+@pytest.mark.parametrize("library", ["aiohttp", "click", "redis", "sqlite3"])
 def test_the_top_level_loads_no(library: str) -> None:
     script = f"import sys, {PACKAGE}; sys.exit({library!r} in sys.modules)"
 
