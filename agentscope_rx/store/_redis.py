@@ -16,8 +16,8 @@ __all__ = ["RedisAgentStateStore"]
 _THREADS: Final = 8
 
 # KEYS: the state, the user's list; ARGV: entry of the list, version, document, and the one that is expected.
-# Returns the version that is stored then. A save that the client sent twice, since the connection broke before
-# the answer, finds its own, and is as good as done.
+# Returns the version that is stored then. A save that the client sent twice, since the connection broke
+# before the answer, finds its own, and is as good as done.
 _SAVE: Final = """
 local found = redis.call('HGET', KEYS[1], 'version') or ''
 if ARGV[4] and found ~= ARGV[4] then
