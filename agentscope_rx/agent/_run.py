@@ -15,7 +15,7 @@ from agentscope_rx.agent._loop_state import LoopState
 from agentscope_rx.agent._mending import Report
 from agentscope_rx.agent._transition import MEANINGFUL, apply, open_calls, resume
 from agentscope_rx.context import RuntimeContext
-from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent
+from agentscope_rx.event import AgentEvent, AgentStartEvent
 from agentscope_rx.interop import CallScheduler
 from agentscope_rx.message import (
     AssistantMessage,
@@ -37,10 +37,7 @@ __all__ = ["Run"]
 
 InputT = TypeVar("InputT")
 
-_NOTED: Final = MEANINGFUL | {AgentStartEvent, AgentEndEvent}
-_FINAL: Final = frozenset(
-    {GenerateReason.MODEL_STOP, GenerateReason.MAX_ITERATIONS, GenerateReason.INTERRUPTED}
-)
+_NOTED: Final = MEANINGFUL | {AgentStartEvent}
 
 
 class Run:
@@ -66,7 +63,6 @@ class Run:
         self._reports: dict[str, Report] = {}
         self.is_running = False
         self._begun = False
-        self._finished = False
         if plan.resumed is None:
             self.fold = ReplyFold(plan.reply_id)
             self.ids = ReplyIds()
@@ -86,9 +82,7 @@ class Run:
             return
         self.loop = apply(self.loop, event)
         if isinstance(event, AgentStartEvent):
-            self._begun, self._finished = True, False
-        elif isinstance(event, AgentEndEvent):
-            self._finished = event.generate_reason in _FINAL and not self.loop.has_open_calls
+            self._begun = True
 
     def begin(self, msgs: Iterable[Msg]) -> None:
         """Take the input into the history and begin; or begin again, if `next` is subscribed once more."""
@@ -143,9 +137,9 @@ class Run:
         self, hook: str, core: Phase[InputT], tidy: Operator[AgentEvent, AgentEvent] | None = None
     ) -> Phase[InputT]:
         """Wrap `core` in the hooks of the middlewares, `tidy` and the guard; if there are none, leave it."""
-        if not self.has_hook(hook):
-            return core
         middlewares = with_hook(self.agent.middlewares, hook)
+        if not middlewares:
+            return core
 
         def at_home(input: InputT) -> Observable[AgentEvent]:
             return self.scheduler.home(core(input))
@@ -161,18 +155,21 @@ class Run:
 
     def report(self, hook: str) -> Report:
         """Return how it is told what was put right in a hook."""
-        return self._reports.setdefault(hook, Report(hook, with_hook(self.agent.middlewares, hook)))
+        if hook not in self._reports:
+            self._reports[hook] = Report(hook, with_hook(self.agent.middlewares, hook))
+        return self._reports[hook]
 
     def saved(self) -> AgentState:
         """Return the session's state as the call leaves it, or has it so far."""
         if not self._begun:
             return self._state
+        finished = self.fold.finished and not self.loop.has_open_calls
         return evolve(
             self._state,
             context=(*self.history, self.message()),
             reply_id=self.reply_id,
             cur_iter=self.loop.iteration,
-            checkpoint=None if self._finished else self.fold.checkpoint(),
+            checkpoint=None if finished else self.fold.checkpoint(),
         )
 
 
