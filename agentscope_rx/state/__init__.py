@@ -1,6 +1,7 @@
 """State: what a session keeps between calls."""
 
 from agentscope_rx.state._agent_state import AgentState as AgentState
+from agentscope_rx.state._session_state import SessionState as SessionState
 from agentscope_rx.state._values import (
     PlanModeContextState as PlanModeContextState,
     ReadCacheEntry as ReadCacheEntry,
@@ -16,6 +17,7 @@ __all__ = [
     "AgentState",
     "PlanModeContextState",
     "ReadCacheEntry",
+    "SessionState",
     "SpawnEntry",
     "Task",
     "TaskContextState",
