@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 from agentscope_rx.errors import ConfigurationError
 
-__all__ = ["EMPTY", "FrozenDict", "freeze", "freeze_or_none", "freeze_without_nulls"]
+__all__ = ["EMPTY", "FrozenDict", "freeze", "freeze_or_none", "freeze_without_nulls", "thaw"]
 
 
 class FrozenDict(dict[str, Any]):
@@ -80,3 +80,12 @@ def freeze_without_nulls(mapping: Mapping[str, Any]) -> FrozenDict:
     if not frozen or all(value is not None for value in frozen.values()):
         return frozen
     return FrozenDict({key: value for key, value in frozen.items() if value is not None})
+
+
+def thaw(value: Any) -> Any:
+    """Copy a JSON value, so that changing the copy leaves the original alone."""
+    if isinstance(value, dict):
+        return {key: thaw(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [thaw(item) for item in cast("list[Any]", value)]
+    return value

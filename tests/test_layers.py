@@ -16,7 +16,7 @@ PACKAGE = "agentscope_rx"
 
 # A part imports only parts of its own row and of the rows above it.
 LAYERS = (
-    {"errors", "identity", "typing", "_check", "_frames", "_frozen", "_json", "_repr"},
+    {"errors", "identity", "typing", "_check", "_frames", "_frozen", "_json", "_repr", "_typed_json"},
     {"message"},
     {"permission", "state"},
     {"event"},
@@ -36,7 +36,7 @@ PLACES = {
     "cattrs": {"wire"},
     "click": {"cli"},
     "docstring_parser": {"tool"},
-    "msgspec": {"_json", "wire", "tool"},
+    "msgspec": {"_json", "_typed_json", "wire", "tool"},
     "redis": {"store._redis"},
     "reactivex": {"typing"}.union(*LAYERS[5:]),
 }

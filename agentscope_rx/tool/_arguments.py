@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from importlib import import_module
-from typing import Any, Final, cast
+from typing import Any
 
-import msgspec
-
+from agentscope_rx._frozen import thaw
 from agentscope_rx._json import JSONError, loads, loads_object, step
+from agentscope_rx._typed_json import MisfitError, read_as
 from agentscope_rx.errors import ToolArgumentsError
 from agentscope_rx.message import ToolUseBlock
-from agentscope_rx.tool._schema import Parameter, Signature, is_pydantic
+from agentscope_rx.tool._schema import Signature
 
-__all__ = ["bind", "given", "readable", "thaw"]
-
-_AT: Final = re.compile(r"^(?P<problem>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
-
-
-class _MisfitError(Exception):
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path = path
-        self.problem = problem
+__all__ = ["bind", "given", "readable"]
 
 
 def bind(signature: Signature, arguments: Mapping[str, Any], inject: Callable[[type], Any]) -> dict[str, Any]:
@@ -37,7 +26,7 @@ def bind(signature: Signature, arguments: Mapping[str, Any], inject: Callable[[t
 
     Errors: `ToolArgumentsError` with every problem and its path.
     """
-    problems: list[_MisfitError] = []
+    problems: list[tuple[str, str]] = []
     values: dict[str, Any] = {}
     for parameter in signature.parameters:
         name = parameter.name
@@ -45,21 +34,21 @@ def bind(signature: Signature, arguments: Mapping[str, Any], inject: Callable[[t
             values[name] = inject(parameter.injected)
         elif name in arguments:
             try:
-                values[name] = _read(parameter, thaw(arguments[name]))
-            except _MisfitError as problem:
-                problems.append(problem)
+                values[name] = read_as(parameter.type, thaw(arguments[name]), f"${step(name)}")
+            except MisfitError as misfit:
+                problems += misfit.problems
         elif parameter.required:
-            problems.append(_MisfitError(f"${step(name)}", "is missing"))
+            problems.append((f"${step(name)}", "is missing"))
     names = [p.name for p in signature.arguments]
     for name in arguments.keys() - names if signature.open else ():
         values.setdefault(name, thaw(arguments[name]))
     for name in () if signature.open else arguments:
         if name not in names:
             known = f"the parameters are: {', '.join(names)}" if names else "there are no parameters"
-            problems.append(_MisfitError(f"${step(name)}", f"is unknown; {known}"))
+            problems.append((f"${step(name)}", f"is unknown; {known}"))
     if problems:
-        text = "; ".join(f"{p.path}: {p.problem}" for p in problems)
-        raise ToolArgumentsError(text, path=problems[0].path)
+        text = "; ".join(f"{path}: {problem}" for path, problem in problems)
+        raise ToolArgumentsError(text, path=problems[0][0])
     return values
 
 
@@ -86,48 +75,6 @@ def readable(signature: Signature, call: ToolUseBlock) -> dict[str, Any] | None:
     values = {p.name: thaw(p.default) for p in signature.arguments if p.default is not None}
     values |= {name: _plain(bound[name], value) for name, value in arguments.items()}
     return values
-
-
-def thaw(value: Any) -> Any:
-    """Copy a JSON value, so that changing the copy leaves the original alone."""
-    if isinstance(value, dict):
-        return {key: thaw(item) for key, item in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [thaw(item) for item in cast("list[Any]", value)]
-    return value
-
-
-def _read(parameter: Parameter, value: Any) -> Any:
-    convert = _by_pydantic if is_pydantic(parameter.type) else _by_msgspec
-    path = f"${step(parameter.name)}"
-    try:
-        return convert(parameter.type, value, path)
-    except _MisfitError:
-        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-            with suppress(_MisfitError, JSONError):
-                return convert(parameter.type, loads(value), path)
-        raise
-
-
-def _by_msgspec(hint: Any, value: Any, path: str) -> Any:
-    try:
-        return msgspec.convert(value, hint)
-    except msgspec.ValidationError as error:
-        with suppress(msgspec.ValidationError):
-            return msgspec.convert(value, hint, strict=False)
-        match = _AT.match(str(error))
-        assert match is not None
-        problem = match["problem"].replace("`", "")
-        raise _MisfitError(path + (match["path"] or ""), problem[:1].lower() + problem[1:]) from None
-
-
-def _by_pydantic(hint: Any, value: Any, path: str) -> Any:
-    pydantic = import_module("pydantic")
-    try:
-        return pydantic.TypeAdapter(hint).validate_python(value)
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        raise _MisfitError(path + "".join(map(step, first["loc"])), first["msg"]) from None
 
 
 def _plain(bound: Any, value: Any) -> Any:

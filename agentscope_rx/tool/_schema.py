@@ -5,21 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from importlib import import_module
 from types import UnionType
-from typing import Annotated, Any, Final, Union, cast, final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Union, final, get_args, get_origin, get_type_hints
 
 import msgspec
 from attrs import frozen
 
+from agentscope_rx._typed_json import annotated_description, schema_of_type
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.tool._emitter import ToolEmitter
 
-__all__ = ["Parameter", "Signature", "describe", "is_pydantic", "read_signature", "schema_of"]
+__all__ = ["Parameter", "Signature", "describe", "read_signature", "schema_of"]
 
 _INJECTED: Final[tuple[type, ...]] = (RuntimeContext, ToolEmitter)
-_REF: Final = "#/$defs/"
 
 
 @final
@@ -96,7 +95,7 @@ def read_signature(
                 p.name,
                 hint,
                 required,
-                _annotated_description(hint) or descriptions.get(p.name, ""),
+                annotated_description(hint) or descriptions.get(p.name, ""),
                 None if required else _as_json(p.default),
                 _injected(hint),
             )
@@ -124,16 +123,13 @@ def schema_of(signature: Signature, tool: str) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     properties: dict[str, Any] = {}
     for parameter in signature.arguments:
-        schema, defs = _schema_of_type(parameter, tool)
-        inlined = _inline(schema, defs, (), kept := set[str]())
+        schema, recurring = _schema_of_type(parameter, tool)
         if parameter.description:
-            inlined["description"] = parameter.description
-        if not parameter.required and "default" not in inlined and parameter.default is not None:
-            inlined["default"] = parameter.default
-        properties[parameter.name] = inlined
-        while missing := kept - definitions.keys():
-            for name in sorted(missing):
-                definitions[name] = _inline(defs[name], defs, (name,), kept)
+            schema["description"] = parameter.description
+        if not parameter.required and "default" not in schema and parameter.default is not None:
+            schema["default"] = parameter.default
+        properties[parameter.name] = schema
+        definitions |= recurring
     required = [p.name for p in signature.arguments if p.required]
     return {
         "type": "object",
@@ -144,55 +140,15 @@ def schema_of(signature: Signature, tool: str) -> dict[str, Any]:
     }
 
 
-def is_pydantic(hint: Any) -> bool:
-    """Whether a type is, or holds, a model of pydantic's, which then checks it."""
-    if isinstance(hint, type) and hasattr(hint, "__pydantic_validator__"):
-        return True
-    return any(is_pydantic(part) for part in get_args(hint))
-
-
 def _schema_of_type(parameter: Parameter, tool: str) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
-        if is_pydantic(parameter.type):
-            adapter = import_module("pydantic").TypeAdapter(parameter.type)
-            schema = cast("dict[str, Any]", adapter.json_schema())
-            return schema, schema.pop("$defs", {})
-        (schema,), defs = msgspec.json.schema_components([parameter.type], ref_template=_REF + "{name}")
+        return schema_of_type(parameter.type)
     except TypeError as error:
         raise ConfigurationError(
             f"parameter {parameter.name!r} of tool {tool!r} is of type {parameter.type!r}, which no JSON "
             "value can be read as: use str, int, float, bool, list, dict, Literal, an enum, a TypedDict, a "
             "dataclass, an attrs class or a pydantic model"
         ) from error
-    return schema, defs
-
-
-def _inline(schema: Any, defs: Mapping[str, Any], inside: tuple[str, ...], kept: set[str]) -> Any:
-    """Put definitions in the place of references; `kept` gets the names of those that hold themselves."""
-    if isinstance(schema, list):
-        return [_inline(item, defs, inside, kept) for item in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    members = cast("dict[str, Any]", schema)
-    reference = members.get("$ref")
-    if not isinstance(reference, str):
-        return _typed({key: _inline(item, defs, inside, kept) for key, item in members.items()})
-    name = reference.removeprefix(_REF)
-    if name in inside:
-        kept.add(name)
-        return dict(members)
-    rest = {key: _inline(item, defs, inside, kept) for key, item in members.items() if key != "$ref"}
-    return {**_inline(defs[name], defs, (*inside, name), kept), **rest}
-
-
-def _typed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Name the type of an enumeration of strings or of integers: some providers ask for it."""
-    values = schema.get("enum")
-    if not isinstance(values, list) or "type" in schema:
-        return schema
-    kinds = {type(value) for value in cast("list[object]", values)}
-    name = "string" if kinds == {str} else "integer" if kinds == {int} else None
-    return schema if name is None else {"type": name, **schema}
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -217,16 +173,6 @@ def _is_method(function: Callable[..., Any], parameters: list[inspect.Parameter]
     owner = getattr(function, "__qualname__", "").rpartition(".")[0]
     in_class = inspect.isfunction(function) and owner != "" and not owner.endswith("<locals>")
     return in_class and bool(parameters) and parameters[0].annotation is inspect.Parameter.empty
-
-
-def _annotated_description(hint: Any) -> str:
-    """The text in `Annotated[str, "the city"]`, or of a `Doc` in it."""
-    notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    for note in notes:
-        text = note if isinstance(note, str) else getattr(note, "documentation", None)
-        if isinstance(text, str):
-            return inspect.cleandoc(text)
-    return ""
 
 
 def _injected(hint: Any) -> type | None:
