@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from agentscope_rx.model._backoff import backoff as backoff, can_pass as can_pass
 from agentscope_rx.model._base import ChatModel as ChatModel
 from agentscope_rx.model._ids import ReplyIds as ReplyIds
 from agentscope_rx.model._resolve import resolve_model as resolve_model
@@ -26,6 +27,8 @@ __all__ = [
     "ResponsePart",
     "ToolCallChunk",
     "ToolSchema",
+    "backoff",
+    "can_pass",
     "resolve_model",
     "to_events",
 ]

@@ -134,3 +134,43 @@ def test_each_subscription_has_its_attempts() -> None:
 def test_a_count_that_allows_no_attempt_is_refused_where_it_is_written(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="max_attempts"):
         retry_before_first_event(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wait", "sources", "expected"),
+    [
+        (lambda _, __: 5, ["-#", "-S-|"], "-------S-|"),
+        (lambda _, failures: failures * 2, ["-#", "-#", "-S-|"], "---------S-|"),
+        (lambda _, __: None, ["-#"], "-#"),
+        (lambda _, failures: 3 if failures < 2 else None, ["-M-X-#", "-M-W-#"], "-M-----------(W,#)"),
+        (lambda _, __: 0, ["-#", "-S-|"], "--S-|"),
+        (lambda error, _: 2 if error is ERROR else None, ["-M-#", "-M-S-|"], "-M------S-|"),
+        (lambda _, __: 5, ["-S-#"], "-S-#"),  # nobody asks how long, once something was said
+    ],
+)
+def test_how_long_to_wait_between_attempts_can_be_said(wait: Any, sources: list[str], expected: str) -> None:
+    stage = Stage(MORE)
+    _, source = attempts(stage, *sources)
+
+    assert stage.run(source.pipe(retry_before_first_event(3, wait=wait))) == messages(expected, MORE)
+
+
+def test_disposing_in_a_pause_makes_no_further_attempt() -> None:
+    stage = Stage()
+    colds, source = attempts(stage, "-#", "-S-|")
+
+    assert stage.run(source.pipe(retry_before_first_event(3, wait=lambda _, __: 50)), dispose=20) == []
+    assert stage.windows(colds[1]) == []
+
+
+def test_what_wait_raises_is_the_error() -> None:
+    boom = KeyError("mine")
+    stage = Stage(MORE)
+    _, source = attempts(stage, "-M-W-#")
+
+    def wait(_: Exception, __: int) -> float:
+        raise boom
+
+    assert stage.run(source.pipe(retry_before_first_event(3, wait=wait))) == messages(
+        "-M---(W,#)", MORE, boom
+    )
