@@ -19,6 +19,7 @@ AgentScopeError
   x ToolError                        the tool layer itself is broken (a failing tool is a result)
     + ToolNotFoundError
     + ToolArgumentsError             arguments that do not fit; carries `path`
+    + ToolSuspendError               raised by a tool: its outcome comes from outside; carries `reason`
     + ToolTimeoutError
   x OpenCallsError                   ordinary input while tool calls are open; names them and the ways on
   x SessionBusyError                 a call waits for its own session
@@ -65,6 +66,7 @@ __all__ = [
     "ToolArgumentsError",
     "ToolError",
     "ToolNotFoundError",
+    "ToolSuspendError",
     "ToolTimeoutError",
     "UnclosedBlockError",
     "WireError",
@@ -185,6 +187,14 @@ class ToolArgumentsError(ToolError):
     def __init__(self, message: str, *, path: str = "$") -> None:
         super().__init__(message)
         self.path = path
+
+
+class ToolSuspendError(ToolError):
+    """A tool raises it to suspend its call, whose outcome comes from outside; `reason` is for who gives it."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class ToolTimeoutError(ToolError):

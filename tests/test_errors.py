@@ -21,6 +21,7 @@ from agentscope_rx.errors import (
     RunInsideLoopError,
     StateConflictError,
     ToolArgumentsError,
+    ToolSuspendError,
     WireError,
 )
 
@@ -53,6 +54,7 @@ SAMPLES = [
     RateLimitedError("slow down", body="{}", retry_after=1.5),
     WireError("expected str, got int", "$.toolCalls[1].id"),
     ToolArgumentsError("no city", path="$.city"),
+    ToolSuspendError("waits for the bank"),
     OpenCallsError(("call-1", "call-2")),
     StateConflictError("too late", expected="a", found="b"),
     *(
