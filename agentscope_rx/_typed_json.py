@@ -43,6 +43,16 @@ class MisfitError(Exception):
         super().__init__(*problems)
         self.problems = problems
 
+    @property
+    def path(self) -> str:
+        """Where the first problem is."""
+        return self.problems[0][0]
+
+    @property
+    def text(self) -> str:
+        """All problems, each behind its path."""
+        return "; ".join(f"{path}: {words}" for path, words in self.problems)
+
 
 def read_as(hint: Any, value: Any, path: str = "$") -> Any:
     """Turn a JSON value into a value of a type.

@@ -22,6 +22,7 @@ AgentScopeError
     + ToolSuspendError               raised by a tool: its outcome comes from outside; carries `reason`
     + ToolTimeoutError
   x OpenCallsError                   ordinary input while tool calls are open; names them and the ways on
+  x StructuredOutputError            no structured output, or one that does not fit; carries `path`
   x SessionBusyError                 a call waits for its own session
   x StateError                       a store of sessions failed, or is closed
     + StateLoadError                 what is stored cannot be read; it is never taken for an empty session
@@ -63,6 +64,7 @@ __all__ = [
     "StateError",
     "StateLoadError",
     "StateSaveError",
+    "StructuredOutputError",
     "ToolArgumentsError",
     "ToolError",
     "ToolNotFoundError",
@@ -214,6 +216,14 @@ class OpenCallsError(AgentScopeError):
             f"tool calls are open: {names}. Answer them (ConfirmResults or ExternalResults), "
             "go on with them (call with None), or interrupt the session"
         )
+
+
+class StructuredOutputError(AgentScopeError):
+    """There is no structured output, or it does not fit; `path` is where, as `$.items[2].price`."""
+
+    def __init__(self, message: str, *, path: str = "$") -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class SessionBusyError(AgentScopeError):

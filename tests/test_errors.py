@@ -20,6 +20,7 @@ from agentscope_rx.errors import (
     RateLimitedError,
     RunInsideLoopError,
     StateConflictError,
+    StructuredOutputError,
     ToolArgumentsError,
     ToolSuspendError,
     WireError,
@@ -56,6 +57,7 @@ SAMPLES = [
     ToolArgumentsError("no city", path="$.city"),
     ToolSuspendError("waits for the bank"),
     OpenCallsError(("call-1", "call-2")),
+    StructuredOutputError("no city", path="$.city"),
     StateConflictError("too late", expected="a", found="b"),
     *(
         cls("why")

@@ -9,9 +9,10 @@ from typing import Any, Final, TypeAlias, TypeVar, final, overload
 from attrs import field, frozen
 
 from agentscope_rx._check import a, a_str, a_str_or_none
-from agentscope_rx._frozen import EMPTY, freeze_without_nulls
+from agentscope_rx._frozen import EMPTY, freeze_without_nulls, thaw
 from agentscope_rx._repr import Brief
-from agentscope_rx.errors import ConfigurationError
+from agentscope_rx._typed_json import MisfitError, read_as
+from agentscope_rx.errors import ConfigurationError, StructuredOutputError
 from agentscope_rx.identity import format_timestamp, new_id, now
 from agentscope_rx.message._block import (
     AudioBlock,
@@ -29,6 +30,7 @@ from agentscope_rx.message._usage import ChatUsage
 __all__ = ["AssistantMessage", "Msg", "SystemMessage", "ToolResultMessage", "UserMessage", "message_class"]
 
 BlockT = TypeVar("BlockT", bound=ContentBlock)
+T = TypeVar("T")
 
 Content: TypeAlias = str | ContentBlock | Iterable[ContentBlock]
 """What a user may give as content: text, one block, or a sequence of blocks."""
@@ -58,6 +60,8 @@ class Msg(Brief):
         timestamp: `yyyy-MM-dd HH:mm:ss.SSS`, UTC.
         usage: tokens, summed over the reply's model calls; None if unknown.
         generate_reason: why the message ended; None if unknown.
+        output_type: what `structured_output` is read as; it stays in this process, and equal messages may
+            differ in it.
 
     Errors: `ConfigurationError` where the role does not allow a block.
     """
@@ -74,6 +78,7 @@ class Msg(Brief):
     generate_reason: GenerateReason | None = field(
         default=None, kw_only=True, validator=a(GenerateReason, None)
     )
+    output_type: Any = field(default=None, kw_only=True, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         allowed = _ALLOWED.get(self.role) if self.role is not None else None
@@ -93,13 +98,34 @@ class Msg(Brief):
 
     @property
     def structured_output(self) -> Any:
-        """The structured value that the model was asked for; None if there is none."""
-        return self.metadata.get(STRUCTURED_OUTPUT)
+        """The structured value that the model was asked for; None if there is none.
+
+        Where it was asked for in this process, it is of the type that it was asked for as; else, as in a
+        message from the wire or from a store, it is the JSON value.
+        """
+        value = self.metadata.get(STRUCTURED_OUTPUT)
+        return (
+            value if value is None or self.output_type is None else self.get_structured_data(self.output_type)
+        )
 
     @property
     def has_structured_data(self) -> bool:
         """Whether there is a `structured_output`."""
         return STRUCTURED_OUTPUT in self.metadata
+
+    def get_structured_data(self, cls: type[T]) -> T:
+        """Return the `structured_output` as a value of a type, also of a message from elsewhere.
+
+        Errors: `StructuredOutputError` if there is none, or, with the path, if it is none of that type.
+        """
+        if not self.has_structured_data:
+            raise StructuredOutputError(
+                f"message {self.id!r} has no structured output; ask for one: agent.reply(…, output=City)"
+            )
+        try:
+            return read_as(cls, thaw(self.metadata[STRUCTURED_OUTPUT]))
+        except MisfitError as misfit:
+            raise StructuredOutputError(misfit.text, path=misfit.path) from None
 
     @property
     def chat_usage(self) -> ChatUsage | None:
@@ -137,6 +163,7 @@ class _PinnedMsg(Msg):
         timestamp: str | None = None,
         usage: ChatUsage | None = None,
         generate_reason: GenerateReason | None = None,
+        output_type: Any = None,
     ) -> None:
         name, blocks = self._arguments(args, content, name)
         self.__attrs_init__(  # type: ignore[attr-defined]
@@ -147,6 +174,7 @@ class _PinnedMsg(Msg):
             timestamp=_timestamp() if timestamp is None else timestamp,
             usage=usage,
             generate_reason=generate_reason,
+            output_type=output_type,
         )
 
     @classmethod

@@ -47,8 +47,8 @@ def bind(signature: Signature, arguments: Mapping[str, Any], inject: Callable[[t
             known = f"the parameters are: {', '.join(names)}" if names else "there are no parameters"
             problems.append((f"${step(name)}", f"is unknown; {known}"))
     if problems:
-        text = "; ".join(f"{path}: {problem}" for path, problem in problems)
-        raise ToolArgumentsError(text, path=problems[0][0])
+        misfit = MisfitError(*problems)
+        raise ToolArgumentsError(misfit.text, path=misfit.path)
     return values
 
 

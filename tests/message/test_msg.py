@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentscope_rx.errors import AgentScopeError, ConfigurationError
+from agentscope_rx.errors import AgentScopeError, ConfigurationError, StructuredOutputError
 from agentscope_rx.identity import deterministic
 from agentscope_rx.message import (
     AssistantMessage,
@@ -247,6 +247,69 @@ def test_structured_output_is_read_from_the_metadata() -> None:
 
     assert (plain.structured_output, plain.has_structured_data) == (None, False)
     assert (structured.structured_output, structured.has_structured_data) == ({"a": 1}, True)
+
+
+@attrs.frozen
+class City:
+    name: str
+    founded: int | None = None
+
+
+ROME = {"name": "Rome", "founded": -753}
+
+
+def structured(value: object, output_type: Any = None) -> AssistantMessage:
+    return AssistantMessage("x", metadata={"_structured_output": value}, output_type=output_type)
+
+
+def test_structured_output_is_of_the_type_that_it_was_asked_for_as() -> None:
+    message = structured(ROME, City)
+
+    assert message.structured_output == City("Rome", -753)
+    assert message.metadata["_structured_output"] == ROME
+    assert attrs.evolve(message, name="ann").structured_output == City("Rome", -753)
+    assert pickle.loads(pickle.dumps(message)).structured_output == City("Rome", -753)
+
+
+def test_the_type_is_no_part_of_the_message() -> None:
+    typed, plain = structured(ROME, City), structured(ROME)
+    plain = attrs.evolve(plain, id=typed.id, timestamp=typed.timestamp)
+
+    assert typed == plain
+    assert hash(typed) == hash(plain)
+    assert repr(typed) == repr(plain)
+    assert plain.structured_output == ROME
+
+
+def test_structured_output_from_elsewhere_is_read_as_what_it_is_asked_as() -> None:
+    rome: City = structured(ROME).get_structured_data(City)
+
+    assert rome == City("Rome", -753)
+    assert structured([ROME]).get_structured_data(list[City]) == [rome]
+    assert structured(ROME, City).get_structured_data(dict) == ROME
+
+
+def test_what_is_made_of_structured_output_is_nobody_elses() -> None:
+    message = structured({"a": [1]}, dict[str, list[int]])
+    message.structured_output["a"].append(2)
+
+    assert message.structured_output == {"a": [1]}
+
+
+def test_structured_output_that_does_not_fit_names_the_path() -> None:
+    message = structured([ROME, {"name": 1}])
+
+    with pytest.raises(StructuredOutputError, match=r"^\$\[1\]\.name: expected str, got int$") as caught:
+        message.get_structured_data(list[City])
+    assert caught.value.path == "$[1].name"
+
+
+def test_a_message_without_structured_output_says_how_to_get_one() -> None:
+    message = AssistantMessage("x", id="m", output_type=City)
+
+    assert message.structured_output is None
+    with pytest.raises(StructuredOutputError, match=r"'m' has no structured output; ask .* output=City"):
+        message.get_structured_data(City)
 
 
 def test_usage_adds_up_and_derives_its_total() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import reactivex
-from attrs import evolve
+from attrs import evolve, frozen
 from reactivex import Observable
 
 from agentscope_rx import _json, wire
@@ -17,6 +17,7 @@ from agentscope_rx.errors import ConfigurationError, ModelError
 from agentscope_rx.event import (
     AgentEndEvent,
     AgentEvent,
+    AgentResultEvent,
     AgentStartEvent,
     ConfirmResult,
     ExternalExecutionResultEvent,
@@ -51,6 +52,11 @@ from agentscope_rx.operators import ReplyFold, by_source, snapshots, to_msg, to_
 from tests.case_streams import RECONSTRUCT, REPORTED, SSE, Case, difference, read_sse
 
 EVERY = RECONSTRUCT + REPORTED
+
+
+@frozen
+class Book:
+    pages: list[int]
 
 
 def named(cases: Iterable[Case]) -> Any:
@@ -328,6 +334,23 @@ def test_what_a_message_holds_is_its_own() -> None:
 
     assert wire.dumps(message).count(b"changed") == 5
     assert wire.dumps(events) == before
+
+
+def test_structured_output_is_read_as_the_type_of_the_result() -> None:
+    output = {"_structured_output": {"pages": [1]}}
+    result = AgentResultEvent(AssistantMessage("x", output_type=Book, metadata=output), reply_id="r")
+    events = [START, result, AgentEndEvent("r", metadata=output)]
+    state = ReplyFold()
+    for event in events:
+        state.apply(event)
+
+    message = state.message()
+    assert message.structured_output == state.copy().message().structured_output == Book([1])
+    assert ReplyFold(seed=message).message().structured_output == Book([1])
+    from_elsewhere = fold(wire.loads_event(wire.dumps_event(event)) for event in events)
+    assert from_elsewhere == message
+    assert from_elsewhere.structured_output == {"pages": [1]}
+    assert ReplyFold(seed=saved(state.checkpoint())).message().structured_output == {"pages": [1]}
 
 
 def test_an_error_of_ours_carries_what_had_come() -> None:

@@ -90,6 +90,7 @@ def go_on_from(state: FoldState, message: Msg) -> None:
     state.created_at = message.timestamp
     state.usage = message.usage
     state.metadata = message.metadata
+    state.output_type = message.output_type
     if message.generate_reason is not None:
         state.settled = True
         state.reasons.end(message.generate_reason, failed=False)
@@ -139,6 +140,7 @@ def load(state: FoldState, saved: Mapping[str, Any]) -> None:
 def copy_to(twin: FoldState, state: FoldState) -> None:
     """Make one state what another is, so that they then grow apart."""
     _restore(twin, _dump(state, lambda value: value), lambda _, value: value)
+    twin.output_type = state.output_type
     twin.ids = state.ids.copy()
 
 

@@ -61,7 +61,10 @@ def request_stop(state: FoldState, event: RequestStopEvent) -> None:
 
 
 def result(state: FoldState, event: AgentResultEvent) -> None:
-    if event.result is not None and event.result.generate_reason is not None:
+    if event.result is None:
+        return
+    state.output_type = event.result.output_type
+    if event.result.generate_reason is not None:
         state.reasons.stop(event.result.generate_reason)
 
 

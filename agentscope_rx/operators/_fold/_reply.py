@@ -189,6 +189,7 @@ class ReplyFold(FoldState):
             usage=self.usage,
             generate_reason=self.generate_reason(),
             metadata=self.metadata,
+            output_type=self.output_type,
         )
 
     def checkpoint(self) -> dict[str, Any]:

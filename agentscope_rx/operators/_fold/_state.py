@@ -49,6 +49,7 @@ class FoldState:
         ending: groups whose call has ended in this model call.
         asked: the calls that wait for an answer, and maybe some that did.
         message_id, name, created_at, usage, metadata: of the message; its id is the reply's if it has none.
+        output_type: what the message's structured output is read as; no checkpoint holds it.
         reasons: why the reply stops.
     """
 
@@ -66,6 +67,7 @@ class FoldState:
         "model_call",
         "name",
         "ours",
+        "output_type",
         "reasons",
         "reply_id",
         "scope",
@@ -108,6 +110,7 @@ class FoldState:
         self.created_at: str | None = None
         self.usage: ChatUsage | None = None
         self.metadata: Mapping[str, Any] = EMPTY
+        self.output_type: Any = None
         self.reasons = Reasons()
 
     def group(self, call_id: str) -> CallGroup:
