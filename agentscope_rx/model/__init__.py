@@ -3,7 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from agentscope_rx.model._backoff import backoff as backoff, can_pass as can_pass
-from agentscope_rx.model._base import ChatModel as ChatModel
+from agentscope_rx.model._base import (
+    ChatModel as ChatModel,
+    supports_native_structured_output as supports_native_structured_output,
+)
 from agentscope_rx.model._ids import ReplyIds as ReplyIds
 from agentscope_rx.model._resolve import resolve_model as resolve_model
 from agentscope_rx.model._response import (
@@ -30,6 +33,7 @@ __all__ = [
     "backoff",
     "can_pass",
     "resolve_model",
+    "supports_native_structured_output",
     "to_events",
 ]
 

@@ -10,12 +10,16 @@ from reactivex import Observable
 from agentscope_rx.message import Msg
 from agentscope_rx.model._response import ChatResponse, GenerateOptions, ToolSchema
 
-__all__ = ["ChatModel"]
+__all__ = ["ChatModel", "supports_native_structured_output"]
 
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """A chat model: a cold stream of the pieces of its answer."""
+    """A chat model: a cold stream of the pieces of its answer.
+
+    A model whose server holds its answers to a `response_format` says so with
+    `supports_native_structured_output = True`; without it, structured output is asked for with a tool.
+    """
 
     @property
     def model_name(self) -> str:
@@ -34,3 +38,11 @@ class ChatModel(Protocol):
         Errors: a `ModelError` through `on_error`.
         """
         ...
+
+
+def supports_native_structured_output(model: ChatModel) -> bool:
+    """Return whether a model's answers can be held to a JSON schema; no, if it does not say.
+
+    Source: Java `Model.supportsNativeStructuredOutput`.
+    """
+    return getattr(model, "supports_native_structured_output", False) is True

@@ -68,7 +68,8 @@ class GenerateOptions(Brief):
         stop: texts at which the model is to stop; a lone string is one.
         thinking_budget: tokens that the model may think.
         tool_choice: `auto`, `none`, `required`, or the name of the tool to call.
-        response_format: a JSON schema that the answer must have.
+        response_format: a JSON schema that the answer's text must have, if the model can be held to one; its
+            title is its name.
         extra_headers, extra_body, extra_query: go into the request as they are; a None in `extra_body`
             takes its key out of the request.
     """

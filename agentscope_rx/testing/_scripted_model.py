@@ -140,18 +140,31 @@ class ScriptedModel:
         steps: what to say, call by call; or one function that is asked every time.
         name: the model's name.
         delay: seconds between pieces.
+        native_structured_output: whether it says that its answers can be held to a JSON schema; the script is
+            said as it is.
 
     Errors: `ModelError` through `on_error` when the script is over.
     """
 
-    def __init__(self, *steps: Step, name: str = "scripted", delay: float = 0.0) -> None:
+    def __init__(
+        self,
+        *steps: Step,
+        name: str = "scripted",
+        delay: float = 0.0,
+        native_structured_output: bool = False,
+    ) -> None:
         if not steps:
             raise ConfigurationError("ScriptedModel has no steps; give what it is to say, or a function")
         if delay < 0:
             raise ConfigurationError(f"delay={delay!r} is in the past; give seconds ≥ 0")
+        if not isinstance(native_structured_output, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+            raise ConfigurationError(
+                f"native_structured_output is {native_structured_output!r}; give True or False"
+            )
         self._steps = tuple(_checked(step) for step in steps)
         self._name = name
         self._delay = delay
+        self._native = native_structured_output
         self._taken = itertools.count()
         self._calls: list[ScriptedCall] = []
 
@@ -159,6 +172,11 @@ class ScriptedModel:
     def model_name(self) -> str:
         """The name that was given."""
         return self._name
+
+    @property
+    def supports_native_structured_output(self) -> bool:
+        """Whether it was told to say so."""
+        return self._native
 
     @property
     def calls(self) -> tuple[ScriptedCall, ...]:

@@ -53,6 +53,8 @@ class OpenAIChatModel:
         options: for every call; those of a call come first.
         reasoning_key: where thinking goes back to a server that wants it, as `reasoning_content`.
         max_event_bytes: what one event of the stream may have.
+        native_structured_output: whether the server holds answers to a `response_format`, also of requests
+            with tools; if left out, only OpenAI's own does.
 
     Errors: `ConfigurationError` here; a `ModelError` through `on_error` of a stream.
     """
@@ -68,12 +70,17 @@ class OpenAIChatModel:
         options: GenerateOptions | None = None,
         reasoning_key: str | None = None,
         max_event_bytes: int = 16 * 2**20,
+        native_structured_output: bool | None = None,
     ) -> None:
         if not model:
             raise ConfigurationError("model is empty; give the model's name, as 'gpt-4o'")
         for name, seconds in (("timeout", timeout), ("connect_timeout", connect_timeout)):
             if seconds is not None and not seconds > 0:
                 raise ConfigurationError(f"{name}={seconds!r} leaves no time; give seconds > 0, or None")
+        if not isinstance(native_structured_output, bool | None):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+            raise ConfigurationError(
+                f"native_structured_output is {native_structured_output!r}; give True, False or None"
+            )
         self._model = model
         self._base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or _BASE_URL)
         self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or None
@@ -89,12 +96,18 @@ class OpenAIChatModel:
         self._options = options or GenerateOptions()
         self._reasoning_key = reasoning_key
         self._max_event_bytes = max_event_bytes
+        self._native = self._is_openai if native_structured_output is None else native_structured_output
         SSEReader(limit=max_event_bytes)
 
     @property
     def model_name(self) -> str:
         """The name that was given."""
         return self._model
+
+    @property
+    def supports_native_structured_output(self) -> bool:
+        """Whether an answer can be held to a JSON schema; else structured output comes by a tool."""
+        return self._native
 
     @property
     def base_url(self) -> str:

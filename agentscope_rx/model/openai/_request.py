@@ -30,6 +30,7 @@ from agentscope_rx.message import (
     VideoBlock,
 )
 from agentscope_rx.model._response import GenerateOptions, ToolSchema
+from agentscope_rx.model.openai._strict import strict_schema
 
 __all__ = ["build_messages", "build_request"]
 
@@ -97,7 +98,12 @@ def _response_format(options: GenerateOptions) -> Json | None:
     if wanted is None or wanted.get("type") in _FORMATS:
         return None if wanted is None else dict(wanted)
     title = re.sub(r"[^a-zA-Z0-9_-]", "_", str(wanted.get("title") or "response"))[:64]
-    return {"type": "json_schema", "json_schema": {"name": title, "schema": dict(wanted)}}
+    strict = strict_schema(wanted)
+    schema = dict(wanted) if strict is None else strict
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": title, "schema": schema, "strict": strict is not None},
+    }
 
 
 def build_messages(messages: Sequence[Msg], *, reasoning_key: str | None = None) -> list[Json]:

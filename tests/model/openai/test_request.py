@@ -289,7 +289,17 @@ def test_a_choice_of_tools_is_sent_with_tools_only(choice: str) -> None:
 def test_a_schema_becomes_a_response_format_and_a_ready_one_stays() -> None:
     schema = {"type": "object", "title": "The answer", "properties": {}}
     wanted = build_request("m", [], [], GenerateOptions(response_format=schema))["response_format"]
-    assert wanted == {"type": "json_schema", "json_schema": {"name": "The_answer", "schema": schema}}
+    strict = {**schema, "required": [], "additionalProperties": False}
+    assert wanted == {
+        "type": "json_schema",
+        "json_schema": {"name": "The_answer", "schema": strict, "strict": True},
+    }
+
+    loose = {"type": "object"}
+    assert build_request("m", [], [], GenerateOptions(response_format=loose))["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "response", "schema": loose, "strict": False},
+    }
 
     ready = {"type": "json_object"}
     assert build_request("m", [], [], GenerateOptions(response_format=ready))["response_format"] == ready
