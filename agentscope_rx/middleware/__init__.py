@@ -19,6 +19,7 @@ from agentscope_rx.middleware._lift import (
     on_model_call as on_model_call,
     on_reasoning as on_reasoning,
 )
+from agentscope_rx.middleware._task_reminder import TaskReminderMiddleware as TaskReminderMiddleware
 
 __all__ = [
     "ActingInput",
@@ -27,6 +28,7 @@ __all__ = [
     "ModelCallInput",
     "Phase",
     "ReasoningInput",
+    "TaskReminderMiddleware",
     "chain",
     "in_order",
     "on_acting",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, final
+from typing import Any, Final, final
 
 from attrs import field, frozen
 
@@ -56,12 +56,30 @@ def _tasks(items: Iterable[Task]) -> tuple[Task, ...]:
     return tuple_of(Task, items)
 
 
+_BOXES: Final = {TaskState.PENDING: "[ ]", TaskState.IN_PROGRESS: "[~]", TaskState.COMPLETED: "[x]"}
+
+
 @final
 @frozen
 class TaskContextState:
     """An agent's task list."""
 
     tasks: tuple[Task, ...] = field(default=(), converter=_tasks)
+
+    @property
+    def open_tasks(self) -> tuple[Task, ...]:
+        """The tasks that are not completed."""
+        return tuple(task for task in self.tasks if task.state is not TaskState.COMPLETED)
+
+    @property
+    def checklist(self) -> str:
+        """The tasks as a model reads them, one a line: `- [~] write the tests (priority: high)`."""
+        return "\n".join(map(_line, self.tasks))
+
+
+def _line(task: Task) -> str:
+    priority = task.metadata.get("priority")
+    return f"- {_BOXES[task.state]} {task.subject}" + (f" (priority: {priority})" if priority else "")
 
 
 @final

@@ -65,3 +65,17 @@ def test_a_wrong_argument_raises_with_its_value_and_the_remedy(make: Any, compla
         make()
 
     assert complaint in str(caught.value)
+
+
+def test_a_task_list_reads_as_a_checklist() -> None:
+    tasks = TaskContextState(
+        [
+            Task("read", state=TaskState.COMPLETED),
+            Task("write", state=TaskState.IN_PROGRESS, metadata={"priority": "high"}),
+            Task("rest", metadata={"color": "red"}),
+        ]
+    )
+
+    assert tasks.checklist == "- [x] read\n- [~] write (priority: high)\n- [ ] rest"
+    assert [task.subject for task in tasks.open_tasks] == ["write", "rest"]
+    assert TaskContextState().checklist == ""
