@@ -56,6 +56,21 @@ FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
         says("environment", "It is noon, and this is demo."),
         says("Who am I?", "You are user-42."),
     ],
+    "20_application_layer_rag": [
+        says("[refund-policy]", "Yes, prorated, within 30 days of purchase."),
+    ],
+    "21_vision": [
+        says("What color", "It is a red square."),
+        says("How large", "20 by 20 pixels."),
+    ],
+    "22_routing_by_tool_calls": [
+        says("quick sort", "Here is the code.", after_tools=True),
+        says("Please write: quick sort", "def quick_sort(items): ..."),
+        says("quick sort", None, calls("generate_Python_code", demand="Please write: quick sort")),
+        says("poem", "Here is the poem.", after_tools=True),
+        says("Please write: a haiku", "An old silent stream"),
+        says("poem", None, calls("generate_poem", demand="Please write: a haiku")),
+    ],
 }
 
 
