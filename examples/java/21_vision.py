@@ -13,7 +13,7 @@ from agentscope_rx.testing import ScriptedCall, ScriptedModel
 
 from example_utils import get_model, print_welcome, start_chat
 
-COLORS = {(255, 0, 0): "red", (0, 128, 0): "green", (0, 0, 255): "blue"}
+COLORS: dict[tuple[int, ...], str] = {(255, 0, 0): "red", (0, 128, 0): "green", (0, 0, 255): "blue"}
 
 
 def square(size: int, red: int, green: int, blue: int) -> str:
