@@ -7,12 +7,12 @@ from typing import TypeAlias, final
 
 from attrs import field, frozen
 
-from agentscope_rx.event import RequestStopEvent
+from agentscope_rx.event import AgentEvent, RequestStopEvent
 from agentscope_rx.message import ContentBlock, GenerateReason, TextBlock
 
 __all__ = ["Cancelled", "Emitted", "ToolEmitter"]
 
-Emitted: TypeAlias = ContentBlock | RequestStopEvent
+Emitted: TypeAlias = ContentBlock | AgentEvent
 """What a tool sends before it has ended."""
 
 
@@ -57,6 +57,19 @@ class ToolEmitter:
         if not isinstance(output, ContentBlock):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
             raise TypeError(f"emit takes a str or a ContentBlock: got {output!r}")
         return self._send(output)
+
+    def forward(self, event: AgentEvent) -> Awaitable[object]:
+        """Pass on an event of a subagent as it is, live; its `source` says whose it is.
+
+        It stands in the stream and not in the tool's result. It waits as `emit` does.
+
+        Errors: `TypeError` for anything else, also for an event without a source.
+        """
+        if not isinstance(event, AgentEvent) or not event.source:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+            raise TypeError(
+                f"forward takes an event with a source, as with_source(…) gives it one: got {event!r}"
+            )
+        return self._send(event)
 
     def request_stop(
         self,

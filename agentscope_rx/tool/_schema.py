@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from types import UnionType
-from typing import Annotated, Any, Final, Union, final, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, cast, final, get_type_hints
 
 import msgspec
 from attrs import frozen
 
 from agentscope_rx._typed_json import annotated_description, schema_of_type
-from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError
-from agentscope_rx.tool._emitter import ToolEmitter
+from agentscope_rx.tool._inject import UNSET, Injection, injection
 
-__all__ = ["Parameter", "Signature", "describe", "read_signature", "schema_of"]
+__all__ = ["Parameter", "Signature", "as_json", "describe", "read_schema", "read_signature", "schema_of"]
 
-_INJECTED: Final[tuple[type, ...]] = (RuntimeContext, ToolEmitter)
+_TYPES: Final[Mapping[Any, Any]] = {
+    "string": str,
+    "integer": int,
+    "number": int | float,
+    "boolean": bool,
+    "object": dict[str, Any],
+}
 
 
 @final
@@ -31,7 +35,8 @@ class Parameter:
         required: whether it has no default.
         description: for the model.
         default: as JSON; None if there is none, or JSON cannot hold it.
-        injected: the type of what it gets from the call instead of from the model, or None.
+        injected: what it gets from the call instead of from the model, or None.
+        preset: what the application has fixed it to; `UNSET` if it has not.
     """
 
     name: str
@@ -39,7 +44,8 @@ class Parameter:
     required: bool = True
     description: str = ""
     default: Any = None
-    injected: type | None = None
+    injected: Injection | None = None
+    preset: Any = UNSET
 
 
 @final
@@ -59,6 +65,11 @@ class Signature:
     @property
     def arguments(self) -> tuple[Parameter, ...]:
         """The parameters that the model fills in."""
+        return tuple(p for p in self.parameters if p.injected is None and p.preset is UNSET)
+
+    @property
+    def judged(self) -> tuple[Parameter, ...]:
+        """The parameters that are values: from the model, or fixed by the application."""
         return tuple(p for p in self.parameters if p.injected is None)
 
 
@@ -67,7 +78,8 @@ def read_signature(
 ) -> Signature:
     """Read the parameters of a function.
 
-    Errors: `ConfigurationError` names a parameter without a type hint, and a hint that cannot be resolved.
+    Errors: `ConfigurationError` names a parameter without a type hint, a hint that cannot be resolved, and
+        one that neither the model nor the call can fill in.
     """
     name = _name(function)
     hints = _hints(function, local_names)
@@ -96,11 +108,36 @@ def read_signature(
                 hint,
                 required,
                 annotated_description(hint) or descriptions.get(p.name, ""),
-                None if required else _as_json(p.default),
-                _injected(hint),
+                None if required else as_json(p.default),
+                injection(hint, p.name, name),
             )
         )
     return Signature(tuple(parameters), is_open, method)
+
+
+def read_schema(schema: Mapping[str, Any]) -> Signature:
+    """Read a JSON schema of an object that was written by hand, as far as its first level goes.
+
+    What a property is refers to its `type` or `enum`; in lists, to that of the items. Anything else fits.
+    """
+    properties = cast("Mapping[str, Any]", schema.get("properties") or {})
+    required: Any = schema.get("required") or ()
+    return Signature(
+        tuple(Parameter(name, _type_of(each), name in required) for name, each in properties.items()),
+        schema.get("additionalProperties") is not False,
+    )
+
+
+def _type_of(schema: Any) -> Any:
+    if not isinstance(schema, Mapping):
+        return Any
+    members = cast("Mapping[str, Any]", schema)
+    kind, choices = members.get("type"), cast("list[Any]", members.get("enum") or ())
+    if choices and all(type(choice) in (str, int) for choice in choices):
+        return Literal[tuple(choices)]
+    if kind == "array":
+        return list[_type_of(members.get("items"))]
+    return _TYPES.get(kind, Any) if isinstance(kind, str) else Any
 
 
 def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
@@ -147,7 +184,8 @@ def _schema_of_type(parameter: Parameter, tool: str) -> tuple[dict[str, Any], di
         raise ConfigurationError(
             f"parameter {parameter.name!r} of tool {tool!r} is of type {parameter.type!r}, which no JSON "
             "value can be read as: use str, int, float, bool, list, dict, Literal, an enum, a TypedDict, a "
-            "dataclass, an attrs class or a pydantic model"
+            "dataclass, an attrs class or a pydantic model; or if the call is to fill it in, "
+            "Annotated[…, Injected]"
         ) from error
 
 
@@ -175,13 +213,9 @@ def _is_method(function: Callable[..., Any], parameters: list[inspect.Parameter]
     return in_class and bool(parameters) and parameters[0].annotation is inspect.Parameter.empty
 
 
-def _injected(hint: Any) -> type | None:
-    parts: Iterable[Any] = get_args(hint) if get_origin(hint) in (Union, UnionType, Annotated) else (hint,)
-    return next((part for part in parts if part in _INJECTED), None)
-
-
-def _as_json(default: Any) -> Any:
+def as_json(value: Any) -> Any:
+    """Return a value as JSON; None if JSON cannot hold it."""
     try:
-        return msgspec.to_builtins(default)
+        return msgspec.to_builtins(value)
     except (TypeError, ValueError):
         return None

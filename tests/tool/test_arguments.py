@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
 from datetime import date
 from typing import Any, Literal
 
@@ -15,6 +14,8 @@ from agentscope_rx.errors import ToolArgumentsError
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.tool import tool
 from agentscope_rx.tool._arguments import bind
+from agentscope_rx.tool._inject import Injection
+from agentscope_rx.tool._schema import Parameter
 
 
 class Color(enum.Enum):
@@ -32,7 +33,7 @@ class Order(pydantic.BaseModel):
     amount: int = 1
 
 
-def inject(_: type) -> None:
+def inject(_: Parameter) -> None:
     return None
 
 
@@ -171,9 +172,11 @@ def test_nothing_of_the_message_reaches_the_tool() -> None:
 
 def test_injected_values_come_by_their_type() -> None:
     ctx = RuntimeContext(user_id="ann")
-    table: Mapping[type, Any] = {RuntimeContext: ctx}
 
-    assert bind(search.signature, {"query": "x"}, table.__getitem__)["ctx"] is ctx
+    def fill(parameter: Parameter) -> Any:
+        return {Injection(RuntimeContext): ctx}[parameter.injected]
+
+    assert bind(search.signature, {"query": "x"}, fill)["ctx"] is ctx
 
 
 def judged(function: Any, content: str | None = None, **input: Any) -> Any:

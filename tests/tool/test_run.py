@@ -754,7 +754,7 @@ async def test_an_async_tool_that_ignores_its_cancellation_is_abandoned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # By its name: the top of the package has a `tool` of its own, the decorator.
-    monkeypatch.setattr(import_module("agentscope_rx.tool._run"), "_GRACE", 0.01)
+    monkeypatch.setattr(import_module("agentscope_rx.tool._run._work"), "_GRACE", 0.01)
     release = asyncio.Event()
     ended: list[int] = []
 
