@@ -16,14 +16,25 @@ PACKAGE = "agentscope_rx"
 
 # A part imports only parts of its own row and of the rows above it.
 LAYERS = (
-    {"errors", "identity", "typing", "_check", "_frames", "_frozen", "_json", "_repr", "_typed_json"},
+    {
+        "errors",
+        "identity",
+        "typing",
+        "_check",
+        "_frames",
+        "_frozen",
+        "_json",
+        "_json_schema",
+        "_repr",
+        "_typed_json",
+    },
     {"message"},
     {"permission", "state"},
     {"event"},
     {"wire"},
     {"operators"},
     {"interop"},
-    {"context", "middleware", "model", "store", "tool"},
+    {"context", "middleware", "model", "output", "store", "tool"},
     {"agent"},
     {"testing", "serve", "cli", "__main__"},
 )
@@ -36,8 +47,10 @@ PLACES = {
     "cattrs": {"wire"},
     "click": {"cli"},
     "docstring_parser": {"tool"},
+    "jsonschema": {"_json_schema"},
     "msgspec": {"_json", "_typed_json", "wire", "tool"},
     "redis": {"store._redis"},
+    "referencing": {"_json_schema"},  # comes with jsonschema
     "reactivex": {"typing"}.union(*LAYERS[5:]),
 }
 
@@ -150,7 +163,7 @@ def test_every_outside_library_has_its_places() -> None:
     assert wrong == [], "a new dependency must say in PLACES where it may be used"
 
 
-@pytest.mark.parametrize("library", ["aiohttp", "click", "redis", "sqlite3"])
+@pytest.mark.parametrize("library", ["aiohttp", "click", "jsonschema", "redis", "sqlite3"])
 def test_the_top_level_loads_no(library: str) -> None:
     script = f"import sys, {PACKAGE}; sys.exit({library!r} in sys.modules)"
 

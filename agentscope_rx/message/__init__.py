@@ -20,6 +20,7 @@ from agentscope_rx.message._enums import (
     ToolResultState as ToolResultState,
 )
 from agentscope_rx.message._msg import (
+    STRUCTURED_OUTPUT as STRUCTURED_OUTPUT,
     AssistantMessage as AssistantMessage,
     Msg as Msg,
     SystemMessage as SystemMessage,
@@ -35,6 +36,7 @@ from agentscope_rx.message._source import (
 from agentscope_rx.message._usage import ChatUsage as ChatUsage
 
 __all__ = [
+    "STRUCTURED_OUTPUT",
     "AssistantMessage",
     "AudioBlock",
     "Base64Source",

@@ -27,7 +27,15 @@ from agentscope_rx.message._block import (
 from agentscope_rx.message._enums import GenerateReason, MsgRole
 from agentscope_rx.message._usage import ChatUsage
 
-__all__ = ["AssistantMessage", "Msg", "SystemMessage", "ToolResultMessage", "UserMessage", "message_class"]
+__all__ = [
+    "STRUCTURED_OUTPUT",
+    "AssistantMessage",
+    "Msg",
+    "SystemMessage",
+    "ToolResultMessage",
+    "UserMessage",
+    "message_class",
+]
 
 BlockT = TypeVar("BlockT", bound=ContentBlock)
 T = TypeVar("T")
@@ -36,6 +44,7 @@ Content: TypeAlias = str | ContentBlock | Iterable[ContentBlock]
 """What a user may give as content: text, one block, or a sequence of blocks."""
 
 STRUCTURED_OUTPUT: Final = "_structured_output"
+"""Where a structured output stands as JSON: in the metadata of a message, and of the event that ends it."""
 
 _ALLOWED: Final[dict[MsgRole, tuple[type[ContentBlock], ...]]] = {
     MsgRole.USER: (TextBlock, DataBlock, ImageBlock, AudioBlock, VideoBlock),

@@ -13,12 +13,10 @@ from agentscope_rx.event import (
     ModelCallStartEvent,
     RequestStopEvent,
 )
-from agentscope_rx.message import GenerateReason
+from agentscope_rx.message import STRUCTURED_OUTPUT, GenerateReason
 from agentscope_rx.operators._fold._state import FoldState
 
 __all__ = ["MESSAGE_STEPS"]
-
-STRUCTURED_OUTPUT: Final = "_structured_output"
 
 
 def start(state: FoldState, event: AgentStartEvent) -> None:
