@@ -72,7 +72,7 @@ def injection(hint: Any, parameter: str, tool: str) -> Injection | None:
     if cls in _BY_THE_CALL:
         return Injection(cls, optional)
     name = f"parameter {parameter!r} of tool {tool!r}"
-    if not isinstance(cls, type):
+    if not isinstance(cls, type) or cls in (Any, object):  # Any is a class
         if marked:
             raise ConfigurationError(f"{name} is Injected as {hint!r}; give one class, or one and None")
         return None

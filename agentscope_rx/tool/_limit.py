@@ -48,9 +48,10 @@ class OutputLimit:
             yield block, metadata
 
     def rest(self) -> Iterator[Piece]:
-        """End the output; return what was held back."""
+        """End the output; return what was held back, once."""
         if self._left_out:
             yield TextBlock(_NOTICE.format(self._left_out)), EMPTY
+            self._left_out = 0
         texts: list[str] = []
         common: Mapping[str, Any] = EMPTY
         while self._held:

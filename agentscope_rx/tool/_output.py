@@ -34,6 +34,9 @@ from agentscope_rx.tool._limit import OutputLimit, Piece, cut
 __all__ = ["ResultWriter", "as_item", "as_result", "as_text", "suspension"]
 
 _SUSPENDED: Final = ToolResultBlock.suspended(ToolUseBlock("", ""))
+_LEAST_ERROR: Final = 1_000
+"""Characters that words about a failure may have, however short the output must be."""
+
 _REASON: Final = "agentscope_suspend_reason"
 
 
@@ -145,7 +148,8 @@ class ResultWriter:
         yield from self._written(self._limit.rest())
         if self._in_line:
             yield from self._delta(TextBlock("\n"), EMPTY)
-        error = ToolResultBlock.error(cut(message, self._max_output))
+        limit = self._max_output and max(self._max_output, _LEAST_ERROR)
+        error = ToolResultBlock.error(cut(message, limit))
         yield from self._written((block, EMPTY) for block in error.output)
         yield from self._end(error.state)
 

@@ -77,7 +77,8 @@ class Toolkit:
         each = evolve(given, **defaults) if defaults else given
         known = self._all.setdefault(each.name, each)
         homes = self._homes.get(each.name)
-        if homes is not None and not (known == each and home and homes):
+        in_another_group = bool(homes) and bool(home) and home[0] not in homes
+        if homes is not None and not (in_another_group and known == each):
             raise ConfigurationError(
                 f"two tools are named {each.name!r}: give one of them another, as in "
                 f"@tool(name='other_{each.name}')"
@@ -156,8 +157,11 @@ class Toolkit:
         homes = self._homes.get(name, ())
         if not homes or name in self._shown:
             return None
-        named = "group" if len(homes) == 1 else "groups"
-        words = f"{name!r} is not available: its {named} {', '.join(map(repr, homes))} is not active"
+        names = ", ".join(map(repr, homes))
+        which = (
+            f"its group {names} is not active" if len(homes) == 1 else f"none of its groups {names} is active"
+        )
+        words = f"{name!r} is not available: {which}"
         mine = [home for home in homes if self._groups[home].scope is ToolGroupScope.META]
         if mine and self._options["meta_tool"]:
             return f"{words}. Activate {mine[0]!r} with {META_TOOL} and call it again"
