@@ -10,7 +10,13 @@ import attrs
 import pydantic
 import pytest
 
-from agentscope_rx.event import RequestStopEvent, ToolResultDataDeltaEvent, ToolResultTextDeltaEvent
+from agentscope_rx.event import (
+    AgentEvent,
+    RequestStopEvent,
+    TextBlockDeltaEvent,
+    ToolResultDataDeltaEvent,
+    ToolResultTextDeltaEvent,
+)
 from agentscope_rx.message import (
     Base64Source,
     ContentBlock,
@@ -22,6 +28,7 @@ from agentscope_rx.message import (
     ToolUseBlock,
     URLSource,
 )
+from agentscope_rx.operators import with_source
 from agentscope_rx.tool._output import ResultWriter, as_item, as_result, as_text
 
 
@@ -98,6 +105,7 @@ IMAGE = DataBlock(URLSource("http://x/y.png"))
         ("text", (TextBlock("text"),)),
         (IMAGE, (IMAGE,)),
         ([TextBlock("see"), IMAGE], (TextBlock("see"), IMAGE)),
+        (["see", IMAGE, {"a": 1}], (TextBlock("see"), IMAGE, TextBlock('{"a":1}'))),
         ((TextBlock("a"),), (TextBlock("a"),)),
         ([1, 2], (TextBlock("[1,2]"),)),
         ([], (TextBlock("[]"),)),
@@ -128,6 +136,7 @@ def test_a_suspended_result_keeps_running_and_has_no_output() -> None:
     result = as_result(ToolResultBlock.suspended(ToolUseBlock("c", "f"), "waits for the bank"))
 
     assert (result.output, result.state, result.is_suspended) == ((), ToolResultState.RUNNING, True)
+    assert result.metadata["agentscope_suspend_reason"] == "waits for the bank"
 
 
 @pytest.mark.parametrize(
@@ -141,15 +150,16 @@ def test_blocks_of_a_generator_pass() -> None:
     assert as_item(IMAGE) is IMAGE
 
 
-WRITE = ResultWriter(ToolUseBlock("c", "f"), "r")
+def deltas(emitted: ContentBlock | AgentEvent) -> list[AgentEvent]:
+    return list(ResultWriter(ToolUseBlock("c", "f"), "r").deltas(emitted))
 
 
 def test_text_becomes_a_text_delta_and_empty_text_nothing() -> None:
-    (event,) = WRITE.deltas(TextBlock("hi"))
+    (event,) = deltas(TextBlock("hi"))
 
     assert isinstance(event, ToolResultTextDeltaEvent)
     assert (event.reply_id, event.tool_call_id, event.tool_call_name, event.delta) == ("r", "c", "f", "hi")
-    assert list(WRITE.deltas(TextBlock(""))) == []
+    assert deltas(TextBlock("")) == []
 
 
 @pytest.mark.parametrize(
@@ -168,14 +178,14 @@ def test_text_becomes_a_text_delta_and_empty_text_nothing() -> None:
     ],
 )
 def test_data_becomes_a_data_delta_that_says_all_of_it(block: ContentBlock, fields: dict[str, Any]) -> None:
-    (event,) = WRITE.deltas(block)
+    (event,) = deltas(block)
 
     assert isinstance(event, ToolResultDataDeltaEvent)
     assert {name: getattr(event, name) for name in fields} == fields
 
 
 def test_an_emitted_result_is_its_output_with_its_metadata() -> None:
-    events = list(WRITE.deltas(ToolResultBlock("", "", (TextBlock("a"), IMAGE), {"step": 1})))
+    events = deltas(ToolResultBlock("", "", (TextBlock("a"), IMAGE), {"step": 1}))
 
     assert [type(e) for e in events] == [ToolResultTextDeltaEvent, ToolResultDataDeltaEvent]
     assert [e.metadata for e in events] == [{"step": 1}, {"step": 1}]
@@ -184,4 +194,27 @@ def test_an_emitted_result_is_its_output_with_its_metadata() -> None:
 def test_the_wish_to_stop_gets_the_reply_it_belongs_to() -> None:
     wish = RequestStopEvent("enough")
 
-    assert list(WRITE.deltas(wish)) == [attrs.evolve(wish, reply_id="r")]
+    assert deltas(wish) == [attrs.evolve(wish, reply_id="r")]
+
+
+def test_a_subagent_s_event_passes_as_it_is() -> None:
+    event = with_source(TextBlockDeltaEvent("child", "text-1", "hi"), "main/child")
+
+    (passed,) = deltas(event)
+
+    assert passed is event
+
+
+def test_words_about_a_failure_begin_a_line_of_their_own_below_text() -> None:
+    for said, begin in (("half", "\n"), ("line\n", ""), ("", "")):
+        write = ResultWriter(ToolUseBlock("c", "f"), "r")
+        events = [*write.deltas(TextBlock(said)), *write.error("gone")]
+        text = "".join(e.delta for e in events if isinstance(e, ToolResultTextDeltaEvent))
+        assert text == f"{said}{begin}Error: gone"
+
+
+def test_words_about_a_failure_below_an_image_need_no_line_of_their_own() -> None:
+    write = ResultWriter(ToolUseBlock("c", "f"), "r")
+    events = [*write.deltas(TextBlock("half")), *write.deltas(IMAGE), *write.error("gone")]
+
+    assert [e.delta for e in events if isinstance(e, ToolResultTextDeltaEvent)] == ["half", "Error: gone"]

@@ -22,6 +22,7 @@ from agentscope_rx.errors import AgentScopeError
 from agentscope_rx.event import (
     AgentEvent,
     RequestStopEvent,
+    TextBlockDeltaEvent,
     ToolResultDataDeltaEvent,
     ToolResultEndEvent,
     ToolResultStartEvent,
@@ -220,6 +221,94 @@ def test_methods_run_on_their_object() -> None:
     counter = Counter()
 
     assert (text(run(counter, by=2)), text(run(counter, by=3)), counter.count) == ("2", "5", 5)
+
+
+# Converters.
+
+
+def hidden(value: Any) -> Any:
+    return {**value, "password": "***"}
+
+
+SECRET = {"user": "ann", "password": "123"}
+
+
+def secret() -> dict[str, str]:
+    return SECRET
+
+
+async def secret_later() -> dict[str, str]:
+    return SECRET
+
+
+def secrets() -> Iterator[dict[str, str]]:
+    yield SECRET
+
+
+async def secrets_later() -> AsyncIterator[dict[str, str]]:
+    yield SECRET
+
+
+def secrets_as_a_stream() -> Observable[dict[str, str]]:
+    return rx.of(SECRET)
+
+
+@pytest.mark.parametrize("function", [secret, secret_later, secrets, secrets_later, secrets_as_a_stream])
+def test_a_converter_makes_of_what_a_tool_gives_what_the_model_sees(function: Callable[..., Any]) -> None:
+    events = run(tool(converter=hidden)(function))
+
+    assert text(events).rstrip("\n") == '{"user":"ann","password":"***"}'
+
+
+@pytest.mark.parametrize("given", [None, TextBlock("as it is"), ToolResultBlock.error("as it is")])
+def test_a_converter_is_not_asked_about_nothing_and_about_content_blocks(given: Any) -> None:
+    def work() -> Any:
+        return given
+
+    def fail(value: Any) -> Any:
+        raise AssertionError(value)
+
+    assert "AssertionError" not in text(run(tool(converter=fail)(work)))
+
+
+def test_what_a_converter_returns_may_be_anything_that_a_tool_may_return() -> None:
+    image = DataBlock(URLSource("http://x/y.png"))
+
+    def work(out: ToolEmitter) -> int:
+        out.emit("emitted as it is, ")
+        return 3
+
+    def draw(value: int) -> list[Any]:
+        return [f"{value} dots", image]
+
+    events = run(tool(converter=draw)(work))
+
+    assert text(events) == "emitted as it is, 3 dots"
+    assert [e.url for e in events if isinstance(e, ToolResultDataDeltaEvent)] == ["http://x/y.png"]
+
+
+def test_a_converter_that_fails_is_a_result() -> None:
+    def fail(value: Any) -> Any:
+        raise KeyError(value)
+
+    events = run(tool(converter=fail)(add), a=1, b=2)
+
+    assert (text(events), state(events)) == (
+        "Error: Tool execution failed: KeyError: 3",
+        ToolResultState.ERROR,
+    )
+
+
+def test_a_large_result_is_written_in_the_tool_s_own_thread() -> None:
+    threads: list[str] = []
+
+    def note(value: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return value
+
+    run(tool(converter=note)(add), a=1, b=2)
+
+    assert threads == ["tool add"]
 
 
 # Failures are results.
@@ -479,6 +568,57 @@ def test_a_tool_can_ask_the_agent_to_stop() -> None:
     assert (stop.reason, stop.reply_id) == ("enough", "r")
     assert stop.generate_reason is GenerateReason.ACTING_STOP_REQUESTED
     assert (text(events), state(events)) == ("done", ToolResultState.SUCCESS)
+
+
+def test_events_of_a_subagent_pass_in_their_place_and_stand_in_no_result() -> None:
+    child = TextBlockDeltaEvent("child", "text-1", "hi", source="main/child")
+
+    async def work(out: ToolEmitter) -> str:
+        out.emit("before ")
+        await out.forward(child)
+        return "after"
+
+    events = run(work)
+
+    assert [type(e).__name__ for e in events[1:-1]] == [
+        "ToolResultTextDeltaEvent",
+        "TextBlockDeltaEvent",
+        "ToolResultTextDeltaEvent",
+    ]
+    assert events[2] is child
+    assert text(events) == "before after"
+
+
+@pytest.mark.parametrize("event", [TextBlockDeltaEvent("r", "text-1", "hi"), "hi"])
+def test_what_is_no_subagent_s_event_fails_in_the_tool(event: Any) -> None:
+    def work(out: ToolEmitter) -> None:
+        out.forward(event)
+
+    assert "TypeError: forward takes an event with a source" in text(run(work))
+
+
+@pytest.mark.asyncio
+async def test_a_thousand_deltas_of_a_thread_come_in_order_and_none_waits_for_another() -> None:
+    came = threading.Event()
+    pauses: list[float] = []
+
+    def work(out: ToolEmitter) -> None:
+        for i in range(1_000):
+            sent = time.monotonic()
+            out.emit(f"{i} ")
+            assert came.wait(5)
+            came.clear()
+            pauses.append(time.monotonic() - sent)
+
+    def show(event: AgentEvent) -> None:
+        if isinstance(event, ToolResultTextDeltaEvent):
+            came.set()
+
+    stream = run_tool(call("work"), Toolkit(work), reply_id="r").pipe(ops.tap(show))
+    events = await _all(stream)
+
+    assert text(events) == "".join(f"{i} " for i in range(1_000))
+    assert sorted(pauses)[990] < 0.05
 
 
 @pytest.mark.asyncio

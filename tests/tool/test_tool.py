@@ -58,6 +58,10 @@ class Counter:
         return 1
 
 
+async def later(value: object) -> object:
+    return value
+
+
 def test_a_tool_is_called_as_its_function() -> None:
     assert add(1, b=2) == add(a=1, b=2) == 3
 
@@ -126,6 +130,9 @@ def test_a_tool_is_frozen_and_copies_are_changed() -> None:
         ({"timeout": 0}, "timeout of tool 'f' is 0; give seconds above 0"),
         ({"timeout": "3"}, "timeout is '3'"),
         ({"read_only": 1}, "read_only is 1"),
+        ({"external": "yes"}, "external is 'yes'"),
+        ({"converter": 3}, "converter of tool 'f' is 3; give a function, or None"),
+        ({"converter": later}, "converter of tool 'f' is async; give a plain function"),
         ({"description": 3}, "description is 3"),
     ],
 )
@@ -151,8 +158,26 @@ def test_what_is_no_function_is_refused() -> None:
         tool("search")  # type: ignore[call-overload]
 
 
+def test_a_converter_may_be_a_method_of_the_tool_s_object() -> None:
+    class Shop:
+        def __init__(self, secret: str) -> None:
+            self.secret = secret
+
+        def hide(self, value: str) -> str:
+            return value.replace(self.secret, "***")
+
+        @tool(converter=hide)
+        def look(self) -> str:
+            return f"the {self.secret} door"
+
+    look = Shop("red").look
+
+    assert look.converter is not None
+    assert look.converter("red") == "***"
+
+
 def test_a_tool_can_be_made_of_a_schema_alone() -> None:
-    """As tools of other servers are: their arguments pass as they are."""
+    """As tools of other servers are: arguments that the schema does not name pass as they are."""
     made = Tool("remote", "Far away.", {"type": "object"}, lambda **arguments: arguments)
 
     assert made(x=1) == {"x": 1}

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
+from reactivex import operators as ops
 
 from agentscope_rx.errors import ConfigurationError
-from agentscope_rx.tool import Toolkit, tool
+from agentscope_rx.event import ToolResultTextDeltaEvent
+from agentscope_rx.message import ToolUseBlock
+from agentscope_rx.tool import Tool, ToolGroup, Toolkit, run_tool, tool
 
 
 @tool
@@ -106,3 +110,44 @@ class Reader:
 def test_what_is_no_toolkit_is_refused(tools: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         Toolkit(*tools)
+
+
+def test_a_toolkit_s_timeout_is_for_tools_that_do_not_say_it_themselves() -> None:
+    patient = tool(timeout=math.inf)(plain)
+    quick = tool(name="quick", timeout=1)(plain)
+    toolkit = Toolkit(add, patient, quick, ToolGroup("g", tools=[Weather()]), timeout=30)
+
+    assert [(each.name, each.timeout) for each in toolkit] == [
+        ("add", 30),
+        ("plain", math.inf),
+        ("quick", 1),
+        ("inherited", 30),
+        ("replaced", 30),
+        ("today", 30),
+        ("units", 30),
+    ]
+    assert add.timeout is None
+    assert [each.timeout for each in Toolkit(timeout=3).with_tools(add)] == [3]
+
+
+def test_no_limit_at_all_is_a_limit_too() -> None:
+    assert text_of(tool(timeout=math.inf, max_output=math.inf)(plain)) == "hi"
+
+
+def text_of(made: Tool[..., Any]) -> str:
+    events = run_tool(ToolUseBlock("c", "plain", {"x": "hi"}), Toolkit(made), reply_id="r")
+    return "".join(
+        e.delta for e in events.pipe(ops.to_list()).run() if isinstance(e, ToolResultTextDeltaEvent)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"timeout": -1}, "timeout of tool 'add' is -1"),
+        ({"max_output": 0}, "max_output of tool 'add' is 0"),
+    ],
+)
+def test_wrong_limits_of_a_toolkit_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Toolkit(add, **options)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, assert_type
+from typing import Annotated, Any, assert_type
 
 from reactivex import Observable
 
 from agentscope_rx.interop.asyncio import from_async_iterable, from_coroutine, to_async_iterable
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.permission import PermissionContextState, PermissionDecision, decide
-from agentscope_rx.tool import tool
+from agentscope_rx.tool import Injected, Retry, Tool, external_tool, tool
 
 
 @tool
@@ -31,6 +31,14 @@ def careful(input: Mapping[str, Any], context: PermissionContextState) -> Permis
 def delete(path: str) -> None: ...
 
 
+class Db: ...
+
+
+@tool(retry=Retry(2, on=OSError), max_output=1000, converter=str.upper)
+def find(query: str, db: Db, limit: Annotated[int, Injected] = 3) -> str:
+    return query
+
+
 class Counter:
     @tool
     def up(self, times: int) -> str:
@@ -47,6 +55,10 @@ async def one() -> str:
 
 assert_type(add(1, b=2), int)
 assert_type(Counter().up(3), str)
+assert_type(find("x", Db()), str)
+assert_type(add.preset(b=2), Tool[..., int])
+assert_type(add.preset(b=2)(1), int)
+assert_type(external_tool("pay", "Pay."), Tool[..., Any])
 assert_type(decide(ToolUseBlock("c", "delete"), delete, PermissionContextState()), PermissionDecision)
 assert_type(from_async_iterable(ticks), Observable[int])
 assert_type(from_coroutine(one), Observable[str])
