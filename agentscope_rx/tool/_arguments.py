@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from agentscope_rx._frozen import thaw
 from agentscope_rx._json import JSONError, loads, loads_object, step
+from agentscope_rx._json_schema import misfits
 from agentscope_rx._typed_json import MisfitError, read_as
 from agentscope_rx.errors import ToolArgumentsError
 from agentscope_rx.message import ToolUseBlock
@@ -30,7 +31,8 @@ def bind(
        true, `"null"` for null where null may be; the JSON text of an object or list for that.
     3. What is missing has its default; what is unknown is an error, since it is most likely misspelt.
     4. What the application has fixed stays so, whatever the model says.
-    5. What the call fills in is what `inject` gives; `UNSET` leaves it to its default.
+    5. A tool that was made of a JSON schema has its arguments checked against it, and gets them as they are.
+    6. What the call fills in is what `inject` gives; `UNSET` leaves it to its default.
 
     Errors: `ToolArgumentsError` with every problem and its path; those of `inject`.
     """
@@ -60,6 +62,8 @@ def bind(
         else:
             known = f"the parameters are: {', '.join(names)}" if names else "there are no parameters"
             problems.append((f"${step(name)}", f"is unknown; {known}"))
+    if signature.schema is not None and not problems:
+        problems += misfits(signature.schema, values)
     if problems:
         misfit = MisfitError(*problems)
         raise ToolArgumentsError(misfit.text, path=misfit.path)

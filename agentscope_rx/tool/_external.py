@@ -25,7 +25,8 @@ def external_tool(
 
         pay = external_tool("pay", "Pay a bill.", {"type": "object", "properties": {…}})
 
-    1. `parameters` is a JSON schema of an object; its first level is checked before anybody is asked.
+    1. `parameters` is a JSON schema of an object; arguments that do not fit it are an error, and nobody is
+       asked.
     2. A `ToolSchema` in a toolkit is the same. A function that only says what the model must give is
        `@tool(external=True)`.
 
@@ -33,6 +34,8 @@ def external_tool(
         name, description, parameters: what the model sees; without `parameters` it has none.
         read_only: whether it changes nothing.
         strict: as of a `Tool`.
+
+    Errors: `ConfigurationError` for what is no name and for what is no schema.
     """
     return Tool(name, description, parameters, _waits, read_only=read_only, strict=strict, external=True)
 

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Literal, cast, final, get_type_hints
+from typing import Any, final, get_type_hints
 
 import msgspec
 from attrs import frozen
 
+from agentscope_rx._json_schema import check_schema
 from agentscope_rx._typed_json import annotated_description, schema_of_type
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.tool._inject import UNSET, Injection, injection
 
 __all__ = ["Parameter", "Signature", "as_json", "describe", "read_schema", "read_signature", "schema_of"]
-
-_TYPES: Final[Mapping[Any, Any]] = {
-    "string": str,
-    "integer": int,
-    "number": int | float,
-    "boolean": bool,
-    "object": dict[str, Any],
-}
 
 
 @final
@@ -56,11 +49,13 @@ class Signature:
     Attributes:
         open: whether it takes arguments that it does not name (`**kwargs`).
         method: whether it waits for the object that it is called on.
+        schema: the JSON schema that the arguments are checked against, where there are no types to do it.
     """
 
     parameters: tuple[Parameter, ...] = ()
     open: bool = False
     method: bool = False
+    schema: Mapping[str, Any] | None = None
 
     @property
     def arguments(self) -> tuple[Parameter, ...]:
@@ -116,28 +111,18 @@ def read_signature(
 
 
 def read_schema(schema: Mapping[str, Any]) -> Signature:
-    """Read a JSON schema of an object that was written by hand, as far as its first level goes.
+    """Read a JSON schema of an object that was written by hand.
 
-    What a property is refers to its `type` or `enum`; in lists, to that of the items. Anything else fits.
+    Errors: `ConfigurationError` if it is none.
     """
-    properties = cast("Mapping[str, Any]", schema.get("properties") or {})
-    required: Any = schema.get("required") or ()
+    check_schema(schema)
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    required: Sequence[str] = schema.get("required", ())
     return Signature(
-        tuple(Parameter(name, _type_of(each), name in required) for name, each in properties.items()),
+        tuple(Parameter(name, Any, name in required) for name in properties),
         schema.get("additionalProperties") is not False,
+        schema=schema,
     )
-
-
-def _type_of(schema: Any) -> Any:
-    if not isinstance(schema, Mapping):
-        return Any
-    members = cast("Mapping[str, Any]", schema)
-    kind, choices = members.get("type"), cast("list[Any]", members.get("enum") or ())
-    if choices and all(type(choice) in (str, int) for choice in choices):
-        return Literal[tuple(choices)]
-    if kind == "array":
-        return list[_type_of(members.get("items"))]
-    return _TYPES.get(kind, Any) if isinstance(kind, str) else Any
 
 
 def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:

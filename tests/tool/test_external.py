@@ -33,11 +33,10 @@ PAY = {
         "amount": {"type": "integer"},
         "to": {"type": "string"},
         "kind": {"type": "string", "enum": ["now", "later"]},
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "fee": {"type": "number"},
-        "more": {"type": "object"},
-        "sure": {"type": "boolean"},
-        "any": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "lines": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+        },
     },
     "required": ["amount"],
     "additionalProperties": False,
@@ -113,13 +112,10 @@ def test_a_call_of_an_external_tool_does_not_run_and_waits(given: Any, input: di
     ("input", "problem"),
     [
         ({}, "$.amount: is missing"),
-        ({"amount": "three"}, "$.amount: expected int, got str"),
+        ({"amount": "three"}, "$.amount: 'three' is not of type 'integer'"),
         ({"amount": 3, "amuont": 4}, "$.amuont: is unknown; the parameters are: amount, to, kind"),
-        ({"amount": 3, "kind": "never"}, "$.kind: invalid enum value 'never'"),
-        ({"amount": 3, "tags": ["a", 1]}, "$.tags[1]: expected str, got int"),
-        ({"amount": 3, "fee": "much"}, "$.fee: expected int | float, got str"),
-        ({"amount": 3, "more": 1}, "$.more: expected object, got int"),
-        ({"amount": 3, "sure": "perhaps"}, "$.sure: expected bool, got str"),
+        ({"amount": 3, "kind": "never"}, "$.kind: 'never' is not one of ['now', 'later']"),
+        ({"amount": 3, "lines": [{"text": "a"}, {}]}, "$.lines[1].text: is missing"),
     ],
 )
 def test_arguments_that_do_not_fit_are_an_error_and_nobody_is_asked(
@@ -133,28 +129,23 @@ def test_arguments_that_do_not_fit_are_an_error_and_nobody_is_asked(
 
 
 def test_arguments_that_fit_are_judged_as_they_are() -> None:
-    input = {"amount": 3, "kind": "now", "tags": ["a"], "fee": 2, "more": {"a": 1}, "sure": True, "any": None}
+    input = {"amount": 3, "kind": "now", "lines": [{"text": "a", "more": 1}]}
 
     assert pay.arguments(ToolUseBlock("c", "pay", input)) == input
-    assert pay.arguments(ToolUseBlock("c", "pay", {"amount": "3"})) == {"amount": 3}
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "object"},
-        {
-            "type": "object",
-            "properties": {"a": True, "b": {"type": ["string", "null"]}, "c": {"enum": [1.5]}},
-        },
-        {"type": "object", "properties": {"a": {"type": "array"}, "b": {"type": "unheard of"}}},
-    ],
-)
-def test_what_a_schema_does_not_say_on_its_first_level_fits(schema: dict[str, Any]) -> None:
-    made = external_tool("t", "", schema)
+def test_what_a_schema_does_not_say_fits() -> None:
+    made = external_tool("t", "", {"type": "object"})
 
-    for input in ({}, {"a": [1], "b": None, "c": {}}, {"else": 1}):
+    for input in ({}, {"a": [1], "b": None, "c": {}}):
         assert made.arguments(ToolUseBlock("c", "t", input)) == input
+
+
+def test_what_is_fixed_is_checked_with_the_rest() -> None:
+    cautious = pay.preset(kind="later")
+
+    assert cautious.arguments(ToolUseBlock("c", "pay", {"amount": 3})) == {"amount": 3, "kind": "later"}
+    assert pay.preset(kind="never").arguments(ToolUseBlock("c", "pay", {"amount": 3})) is None
 
 
 # A tool that suspends itself.
@@ -250,8 +241,17 @@ def test_a_tool_error_that_a_tool_raises_itself_is_a_failure_like_any_other() ->
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("two words", "no name for a tool"), ("", "no name for a tool")]
+    ("name", "schema", "message"),
+    [
+        ("two words", {}, "'two words' is no name for a tool"),
+        (
+            "t",
+            {"properties": {"a": {"type": "unheard of"}}},
+            r"JSON schema is wrong at \$\.properties\.a\.type",
+        ),
+        ("t", "object", "'object' is no mapping"),
+    ],
 )
-def test_what_is_no_tool_is_refused(name: str, message: str) -> None:
+def test_what_is_no_tool_is_refused(name: str, schema: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        external_tool(name)
+        external_tool(name, "", schema)
