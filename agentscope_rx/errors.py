@@ -22,6 +22,7 @@ AgentScopeError
     + ToolSuspendError               raised by a tool: its outcome comes from outside; carries `reason`
     + ToolTimeoutError
   x OpenCallsError                   ordinary input while tool calls are open; names them and the ways on
+  x AnswerError(ValueError)          answers that do not fit the questions; carries `tool_call_ids`
   x StructuredOutputError            no structured output, or one that does not fit; carries `path`
   x SessionBusyError                 a call waits for its own session
   x StateError                       a store of sessions failed, or is closed
@@ -42,6 +43,7 @@ from typing import Any
 
 __all__ = [
     "AgentScopeError",
+    "AnswerError",
     "BadModelOutputError",
     "ConfigurationError",
     "IncompleteStreamError",
@@ -216,6 +218,18 @@ class OpenCallsError(AgentScopeError):
             f"tool calls are open: {names}. Answer them (ConfirmResults or ExternalResults), "
             "go on with them (call with None), or interrupt the session"
         )
+
+
+class AnswerError(AgentScopeError, ValueError):
+    """Answers or outcomes that do not fit what is asked; nothing has changed."""
+
+    def __init__(self, problem: str, tool_call_ids: tuple[str, ...] = ()) -> None:
+        super().__init__(problem, tool_call_ids)
+        self.problem = problem
+        self.tool_call_ids = tool_call_ids
+
+    def __str__(self) -> str:
+        return self.problem
 
 
 class StructuredOutputError(AgentScopeError):

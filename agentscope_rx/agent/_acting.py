@@ -1,19 +1,22 @@
-"""The acting phase: tool calls, together where they may."""
+"""The acting phase: tool calls, together where they may; questions about those that may not run yet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeGuard
 
 import reactivex as rx
 from reactivex import Observable, operators as ops
 
+from agentscope_rx.agent._closing import closing
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._iterate import iterate
-from agentscope_rx.agent._loop_state import Act
+from agentscope_rx.agent._loop_state import Act, Closing
+from agentscope_rx.agent._permit import all_denied, permits, questions
 from agentscope_rx.agent._run import Run
 from agentscope_rx.event import (
     AgentEvent,
+    AllToolsDeniedEvent,
     ToolResultDataDeltaEvent,
     ToolResultEndEvent,
     ToolResultStartEvent,
@@ -23,7 +26,7 @@ from agentscope_rx.message import ToolResultState, ToolUseBlock
 from agentscope_rx.middleware import ActingInput
 from agentscope_rx.tool import Toolkit, run_tool
 
-__all__ = ["acting", "batches", "closing"]
+__all__ = ["acting", "batches"]
 
 _OF_A_RESULT: Final = frozenset(
     {ToolResultStartEvent, ToolResultTextDeltaEvent, ToolResultDataDeltaEvent, ToolResultEndEvent}
@@ -31,32 +34,68 @@ _OF_A_RESULT: Final = frozenset(
 
 
 def acting(run: Run, act: Act) -> Observable[AgentEvent]:
-    """Close the calls that will never run, then run the others through `on_acting`.
+    """Close the calls that no hook is to see, then take care of the others through `on_acting`.
 
-    1. Results stream live; each ToolResultEnd goes out as its tool finishes.
-    2. Neighbouring calls of concurrency-safe tools run together, an unsafe one alone.
-    3. A call that has a result in this phase gives that result again, unless the input asks for a rerun; what
+    1. What the human has denied gets its result first, then what the rules deny.
+    2. What is allowed runs: neighbouring calls of concurrency-safe tools together, an unsafe one alone.
+       Results stream live; each ToolResultEnd goes out as its tool finishes.
+    3. Then the questions: about the calls that ask; else about those whose outcome comes from outside.
+    4. If the human has denied every call of the step, `AllToolsDeniedEvent` says so.
+    5. A call that has a result in this phase gives that result again, unless the input asks for a rerun; what
        has passed the hooks does not pass again.
     """
-    closed = rx.from_iterable(closing(run.reply_id, run.calls(dict(act.close)), dict(act.close)))
-    if not act.run:
+    reply_id = run.reply_id
+    closed = rx.from_iterable(closing(reply_id, act.close, run.names()))
+    if not act.run and not act.deny:
         return closed
     results = _Results()
+    toolkit = run.toolkit
     limit = run.agent.max_concurrent_tools
     together = ops.merge_all() if limit is None else ops.merge(max_concurrent=limit)
 
     def one(call: ToolUseBlock, rerun: bool) -> Observable[AgentEvent]:
-        events = run_tool(call, run.agent.toolkit, reply_id=run.reply_id, ctx=run.ctx)
+        events = run_tool(call, toolkit, reply_id=reply_id, ctx=run.ctx)
         return results.kept(call.id, events, rerun) if run.has_hook("on_acting") else events
 
+    def refusal(each: Closing) -> Observable[AgentEvent]:
+        return results.kept(each.call, rx.from_iterable(closing(reply_id, (each,), run.names())), False)
+
     def core(input: ActingInput) -> Observable[AgentEvent]:
+        permitted = permits(
+            input.tool_calls,
+            toolkit,
+            run.permission,
+            configured=run.agent.permission is not None,
+            outside=run.loop.outside,
+        )
+        suspended: dict[str, ToolUseBlock] = {}
+        running = {call.id: call for call in permitted.run}
+
+        def note(event: AgentEvent) -> None:
+            if _suspends(event) and (call := running.get(event.tool_call_id)) is not None:
+                suspended[call.id] = call
+
         def batch(calls: tuple[ToolUseBlock, ...]) -> Observable[AgentEvent]:
             return rx.from_iterable([one(call, input.rerun) for call in calls]).pipe(together)
 
-        batched = iterate(lambda: map(batch, batches(input.tool_calls, run.agent.toolkit)))
-        return batched.pipe(guard(run.reply_id))
+        def steps() -> Iterator[Observable[AgentEvent]]:
+            yield from map(refusal, (*act.deny, *permitted.deny))
+            yield from map(batch, batches(permitted.run, toolkit))
+            yield rx.from_iterable(questions(reply_id, permitted, suspended.values()))
+            if act.deny and all_denied(run.fold.content(), {each.call for each in permitted.deny}):
+                denied = run.calls([each.call for each in act.deny])
+                yield rx.of(AllToolsDeniedEvent(denied, reply_id=reply_id))
 
-    return rx.concat(closed, run.through("on_acting", core, _once)(ActingInput(run.calls(act.run))))
+        return iterate(steps).pipe(ops.do_action(note), guard(reply_id))
+
+    def begin(_: object) -> Observable[AgentEvent]:
+        return run.through("on_acting", core, _once)(ActingInput(run.calls(act.run)))
+
+    return rx.concat(closed, rx.defer(begin))
+
+
+def _suspends(event: AgentEvent) -> TypeGuard[ToolResultEndEvent]:
+    return type(event) is ToolResultEndEvent and event.state is ToolResultState.RUNNING and not event.source
 
 
 def batches(calls: Iterable[ToolUseBlock], toolkit: Toolkit) -> Iterator[tuple[ToolUseBlock, ...]]:
@@ -73,14 +112,6 @@ def batches(calls: Iterable[ToolUseBlock], toolkit: Toolkit) -> Iterator[tuple[T
         yield (call,)
     if together:
         yield tuple(together)
-
-
-def closing(reply_id: str, calls: Iterable[ToolUseBlock], reasons: Mapping[str, str]) -> Iterator[AgentEvent]:
-    """Give calls that will not run a result that says why."""
-    for call in calls:
-        yield ToolResultStartEvent(reply_id, call.id, call.name)
-        yield ToolResultTextDeltaEvent(reply_id, call.id, call.name, f"Error: {reasons[call.id]}")
-        yield ToolResultEndEvent(reply_id, call.id, call.name, ToolResultState.ERROR)
 
 
 class _Results:

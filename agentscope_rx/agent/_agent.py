@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, cast, final, runtime_checkable
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar, cast, final, runtime_checkable
 
 import reactivex as rx
-from attrs import Attribute, evolve, field, frozen
-from reactivex import Observable
+from attrs import Attribute, Factory, evolve, field, frozen
+from reactivex import Observable, operators as ops
+from reactivex.subject import ReplaySubject
 
 from agentscope_rx._check import a
 from agentscope_rx._repr import Brief
-from agentscope_rx.agent._input import CallInput, messages_of, plan
+from agentscope_rx.agent._input import CallInput, Given, given
 from agentscope_rx.agent._loop import call_events
+from agentscope_rx.agent._plan import Plan, plan, resumable
 from agentscope_rx.agent._run import Run
-from agentscope_rx.agent._session import Session, in_turn
+from agentscope_rx.agent._session import Sessions, Stay
+from agentscope_rx.agent._transition import open_calls
+from agentscope_rx.agent._turn import in_turn
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError, SessionBusyError
-from agentscope_rx.event import AgentEvent
+from agentscope_rx.event import AgentEvent, RequestStopEvent
 from agentscope_rx.identity import emitting, new_emitter
-from agentscope_rx.interop import CallScheduler, occupied, on_loop, shield
-from agentscope_rx.message import AssistantMessage, Msg
+from agentscope_rx.interop import CallScheduler, from_coroutine, occupied, on_loop, shield
+from agentscope_rx.message import AssistantMessage, GenerateReason, Msg
 from agentscope_rx.middleware import AgentInput, MiddlewareBase, in_order
 from agentscope_rx.model import ChatModel, GenerateOptions
 from agentscope_rx.operators import to_msg
-from agentscope_rx.state import AgentState
+from agentscope_rx.permission import PermissionContextState, PermissionMode
+from agentscope_rx.state import AgentState, SessionState, ToolContextState
+from agentscope_rx.store import AgentStateStore, ConflictPolicy, StateKey, StateSlot
 from agentscope_rx.tool import Toolkit
 
 __all__ = ["Agent", "ReActAgent"]
+
+T = TypeVar("T")
+
+REMEMBERED: Final = 1_000
+"""Idle sessions whose state an agent with a store remembers."""
 
 
 @runtime_checkable
@@ -95,6 +107,40 @@ def _positive_or_none(instance: Any, attribute: Attribute[Any], number: Any) -> 
         _positive(instance, attribute, number)
 
 
+def _permission(given: PermissionContextState | PermissionMode | str | None) -> PermissionContextState | None:
+    if given is None or isinstance(given, PermissionContextState):
+        return given
+    try:
+        return PermissionContextState(PermissionMode(given))
+    except ValueError:
+        modes = ", ".join(PermissionMode)
+        raise ConfigurationError(
+            f"permission is {given!r}; give a PermissionContextState, or one of the modes: {modes}"
+        ) from None
+
+
+def _a_store(_: Any, attribute: Attribute[Any], store: Any) -> None:
+    if store is not None and not callable(getattr(store, "load", None)):
+        raise ConfigurationError(
+            f"{attribute.name} is {store!r}; give an AgentStateStore, as SQLiteAgentStateStore('state.db')"
+        )
+
+
+def _conflict_policy(given: ConflictPolicy | str) -> ConflictPolicy:
+    try:
+        return ConflictPolicy(given)
+    except ValueError:
+        raise ConfigurationError(f"on_conflict is {given!r}; give 'fail' or 'overwrite'") from None
+
+
+def _sessions_of(agent: ReActAgent) -> Sessions:
+    def fresh(ctx: RuntimeContext) -> AgentState:
+        tools = ToolContextState(activated_groups=agent.toolkit.initial_groups)
+        return AgentState(session_id=ctx.session_id or "", user_id=ctx.user_id, tool_context=tools)
+
+    return Sessions(fresh, None if agent.state_store is None else REMEMBERED)
+
+
 @final
 @frozen(eq=False)
 class ReActAgent(Brief):
@@ -112,6 +158,10 @@ class ReActAgent(Brief):
         options: how the model is to answer.
         max_concurrent_tools: how many tools of one batch run at once; None is all.
         description: what the agent is good for, for other agents.
+        permission: what the tools may do unasked: a `PermissionContextState`, or only its mode. None: tools
+            run unless their own check objects.
+        state_store: where sessions are kept; None is in this object only.
+        on_conflict: what to do if somebody else has saved a session meanwhile: `fail` or `overwrite`.
 
     Errors: `ConfigurationError` for an argument that cannot work.
     """
@@ -125,9 +175,12 @@ class ReActAgent(Brief):
     options: GenerateOptions = field(factory=GenerateOptions, validator=a(GenerateOptions), kw_only=True)
     max_concurrent_tools: int | None = field(default=None, validator=_positive_or_none, kw_only=True)
     description: str = field(default="", kw_only=True)
-    _sessions: dict[tuple[str | None, str | None], Session] = field(
-        factory=dict[tuple[str | None, str | None], Session], init=False, repr=False
+    permission: PermissionContextState | None = field(default=None, converter=_permission, kw_only=True)
+    state_store: AgentStateStore | None = field(default=None, validator=_a_store, kw_only=True)
+    on_conflict: ConflictPolicy = field(
+        default=ConflictPolicy.FAIL, converter=_conflict_policy, kw_only=True, repr=False
     )
+    _sessions: Sessions = field(default=Factory(_sessions_of, takes_self=True), init=False, repr=False)
 
     def call(self, input: CallInput = None, ctx: RuntimeContext | None = None) -> Observable[AgentEvent]:
         """Return the event stream of a call: cold, one call for each subscription.
@@ -144,10 +197,7 @@ class ReActAgent(Brief):
         Errors: those of model and middlewares, after AgentEnd with `error`. A tool that fails is a result.
         Source: Java `ReActAgent.streamEvents`.
         """
-        msgs = messages_of(input)
-        bound = self._bind(ctx)
-        turn = rx.defer(lambda scheduler: self._in_turn(msgs, bound, cast(CallScheduler, scheduler)))
-        return shield(on_loop(turn, within=lambda: emitting(new_emitter())))
+        return self._cold(self._bind(ctx), partial(self._work, given(input)))
 
     def stream_events(
         self, input: CallInput = None, ctx: RuntimeContext | None = None
@@ -165,8 +215,114 @@ class ReActAgent(Brief):
         return self.call(input, ctx).pipe(to_msg(), shield)
 
     def get_agent_state(self, ctx: RuntimeContext | None = None) -> AgentState:
-        """Return what the agent remembers of a session."""
-        return self._session(self._bind(ctx)).state
+        """Return what the agent remembers of a session; with a `state_store`, as this process last saw it."""
+        return self._sessions.get(self._bind(ctx)).state
+
+    def update_state(
+        self, change: Callable[[AgentState], AgentState], ctx: RuntimeContext | None = None
+    ) -> Observable[AgentState]:
+        """Change what the agent remembers of a session, between its calls; one item, the state afterwards.
+
+            agent.update_state(lambda state: evolve(state, summary="…"), ctx).run()
+
+        Cold; it waits for its turn in the session, loads, changes and saves.
+
+        Errors: what `change` raises; `StateError`.
+        """
+        bound = self._bind(ctx)
+
+        def work(stay: Stay, _: RuntimeContext, __: CallScheduler) -> Observable[AgentState]:
+            return rx.of(stay.state.update(change))
+
+        return self._cold(bound, work)
+
+    def interrupt(
+        self, ctx: RuntimeContext | None = None, msg: str | Msg | Sequence[Msg] | None = None
+    ) -> Observable[AgentEvent | None]:
+        """End what the session does, at once.
+
+        1. It takes effect without a subscription; nothing is emitted on the caller's stack.
+        2. A running call is cut: the model and the tools are cancelled, what is open ends, open tool calls
+           get a result `interrupted`, and `msg` stands behind the reply in the context.
+        3. A paused reply is gone on with, only to close its calls.
+        4. The stream ends when the session is at rest, with the AgentEnd; with None if there was nothing to
+           interrupt. Of a paused reply it has all events, from the AgentStart on.
+
+        Source: Java `ReActAgent.interrupt`.
+        """
+        msgs = given(msg).msgs
+        bound = self._bind(ctx)
+        ended: ReplaySubject[AgentEvent | None] = ReplaySubject()
+        self._interrupt(bound, msgs, ended)
+        return shield(on_loop(ended))
+
+    def request_stop(
+        self,
+        ctx: RuntimeContext | None = None,
+        reason: str | None = None,
+        *,
+        generate_reason: GenerateReason = GenerateReason.MIDDLEWARE_STOP_REQUESTED,
+    ) -> bool:
+        """Let the session's running call finish its step, then stop; return whether one is running.
+
+        A `RequestStopEvent` comes into its stream: the phase in flight ends, its results are stored, and the
+        call ends with `generate_reason`. `call(None)` goes on from there.
+        """
+        run = self._sessions.get(self._bind(ctx)).run
+        if run is None:
+            return False
+        event = RequestStopEvent(reason, generate_reason, reply_id=run.reply_id)
+        return _soon(run, lambda: run.inject(event))
+
+    def _interrupt(
+        self, ctx: RuntimeContext, msgs: tuple[Msg, ...], ended: ReplaySubject[AgentEvent | None]
+    ) -> None:
+        session = self._sessions.get(ctx)
+        run = session.run
+
+        def land() -> None:
+            if run is not None and session.run is run:
+                run.over.subscribe(ended)
+                run.interrupt(msgs)
+            else:  # another call runs by now, or none
+                self._interrupt(ctx, msgs, ended)
+
+        if run is None or not _soon(run, land):
+            closing = self._cold(ctx, partial(self._close, msgs))
+            closing.pipe(ops.default_if_empty(None)).subscribe(ended)
+
+    def _close(
+        self, msgs: tuple[Msg, ...], stay: Stay, ctx: RuntimeContext, scheduler: CallScheduler
+    ) -> Observable[AgentEvent]:
+        unfinished = resumable(stay.state.value)
+        if unfinished is None or not open_calls(unfinished):
+            stay.state.update(lambda state: evolve(state, context=(*state.context, *msgs)))
+            return rx.empty()
+        run = self._run(stay, ctx, scheduler, plan(stay.state.value, Given()))
+        run.interrupt(msgs)
+        return call_events(run, AgentInput())
+
+    def _work(
+        self, given: Given, stay: Stay, ctx: RuntimeContext, scheduler: CallScheduler
+    ) -> Observable[AgentEvent]:
+        planned = plan(stay.state.value, given)
+        run = self._run(stay, ctx, scheduler, planned)
+        return call_events(run, AgentInput(planned.msgs))
+
+    def _run(self, stay: Stay, ctx: RuntimeContext, scheduler: CallScheduler, planned: Plan) -> Run:
+        own = (stay.state, self)
+        others = (item for item in ctx.objects if not isinstance(item, SessionState) and item is not self)
+        ctx = evolve(ctx, objects=(*own, *others))
+        run = Run(self, ctx, scheduler, stay.state, planned, stay.slot)
+        stay.begin(run)
+        return run
+
+    def _cold(
+        self, ctx: RuntimeContext, work: Callable[[Stay, RuntimeContext, CallScheduler], Observable[T]]
+    ) -> Observable[T]:
+        """A stream that does some work in the session, when its turn has come."""
+        turn = rx.defer(lambda scheduler: self._in_turn(ctx, cast(CallScheduler, scheduler), work))
+        return shield(on_loop(turn, within=lambda: emitting(new_emitter())))
 
     def _bind(self, ctx: RuntimeContext | None) -> RuntimeContext:
         ctx = RuntimeContext() if ctx is None else ctx
@@ -176,14 +332,12 @@ class ReActAgent(Brief):
             )
         return ctx if ctx.session_id else evolve(ctx, session_id=self.name)
 
-    def _session(self, ctx: RuntimeContext) -> Session:
-        key = (ctx.user_id, ctx.session_id)
-        state = AgentState(session_id=ctx.session_id or "", user_id=ctx.user_id)
-        return self._sessions.setdefault(key, Session(state))
-
     def _in_turn(
-        self, msgs: tuple[Msg, ...], ctx: RuntimeContext, scheduler: CallScheduler
-    ) -> Observable[AgentEvent]:
+        self,
+        ctx: RuntimeContext,
+        scheduler: CallScheduler,
+        work: Callable[[Stay, RuntimeContext, CallScheduler], Observable[T]],
+    ) -> Observable[T]:
         place = (id(self), ctx.user_id, ctx.session_id)
         inside = ctx.inside | occupied.get() | scheduler.inside
         if place in inside:
@@ -193,17 +347,28 @@ class ReActAgent(Brief):
             )
         ctx = evolve(ctx, inside=inside | {place})
         scheduler.inside = ctx.inside
-        session = self._session(ctx)
-        save: list[Callable[[], AgentState]] = []
+        session = self._sessions.get(ctx)
+        store = self.state_store
+        slot = None
+        if store is not None:
+            slot = StateSlot(store, StateKey(ctx.user_id, ctx.session_id or "", self.name), self.on_conflict)
+        stay = Stay(session, slot)
 
-        def body(scheduler: CallScheduler) -> Observable[AgentEvent]:
-            planned = plan(session.state, msgs)
-            run = Run(self, ctx, scheduler, session.state, planned)
-            save.append(run.saved)
-            return call_events(run, AgentInput(planned.msgs))
+        def body(scheduler: CallScheduler) -> Observable[T]:
+            stay.enter()
+            if slot is None:
+                return work(stay, ctx, scheduler)
+            return from_coroutine(lambda: stay.load(self._sessions.fresh(ctx))).pipe(
+                ops.flat_map(lambda _: work(stay, ctx, scheduler))
+            )
 
-        def keep() -> None:
-            for saved in save:
-                session.state = saved()
+        return in_turn(session.gate, body, stay)
 
-        return in_turn(session.gate, body, keep)
+
+def _soon(run: Run, action: Callable[[], object]) -> bool:
+    """Do something on the loop of a call, never on the caller's stack; False if that loop is closed."""
+    try:
+        run.scheduler.loop.call_soon_threadsafe(action)
+    except RuntimeError:
+        return False
+    return True

@@ -1,20 +1,25 @@
-"""One run of the loop: recorded as it streams, and well ended if it fails."""
+"""One run of the loop: recorded and stored as it streams, and well ended however it ends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
-from reactivex import Observable, abc
-from reactivex.disposable import CompositeDisposable, Disposable, SerialDisposable
+import reactivex as rx
+from reactivex import Observable, abc, operators as ops
+from reactivex.disposable import CompositeDisposable, Disposable, SerialDisposable, SingleAssignmentDisposable
 
-from agentscope_rx.agent._acting import closing
+from agentscope_rx.agent._closing import closing
+from agentscope_rx.agent._commit import Commit
+from agentscope_rx.agent._decide import closings
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._run import Run
 from agentscope_rx.errors import AgentScopeError, ConfigurationError
-from agentscope_rx.event import AgentEndEvent, AgentEvent, ErrorInfo
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent, ErrorInfo
 from agentscope_rx.interop import CallScheduler, message_of, words_of
+from agentscope_rx.message import GenerateReason, ToolResultState
 from agentscope_rx.middleware import AgentInput
 
 __all__ = ["attempt", "failed_end"]
@@ -23,6 +28,7 @@ _ONE_AT_A_TIME: Final = (
     "on_agent subscribed to `next` while it was running; run one after the other, as ops.concat, ops.catch "
     "and ops.retry do"
 )
+_INTERRUPTED: Final = "Error: interrupted by the user"
 
 
 def attempt(
@@ -31,46 +37,88 @@ def attempt(
     """Run the phases for an input.
 
     1. Each event is in the message and in the loop's state before it goes out.
-    2. A failure ends what is open, gives the open calls a result and the call its AgentEnd.
-    3. `on_agent` may subscribe again, to go on with the same reply, but not while an attempt runs.
+    2. An interrupt cuts the phase that runs; it ends what is open, and gives the open calls a result.
+    3. A failure ends what is open, gives the open calls a result and the call its AgentEnd.
+    4. `on_agent` may subscribe again, to go on with the same reply, but not while an attempt runs.
 
     Errors: what fails; `ConfigurationError` for a second attempt beside the first.
     """
-    events = iterate(phases).pipe(guard(run.reply_id, frame=True))
+    loop = iterate(phases).pipe(ops.take_until(run.cut), guard(run.reply_id, frame=True))
 
     def subscribe(
         observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
         assert isinstance(scheduler, CallScheduler)
-        subscription = SerialDisposable()
-        record, emit = run.record, observer.on_next
-
-        def on_next(event: AgentEvent) -> None:
-            record(event)
-            emit(event)
-
-        def on_error(error: Exception) -> None:
-            for event in _failing(run, error):
-                if subscription.is_disposed:  # what nobody gets is not stored
-                    return
-                on_next(event)
-            observer.on_error(error)
+        this = _Attempt(run, observer)
 
         def begin(*_: object) -> None:
             if run.is_running:
                 observer.on_error(ConfigurationError(_ONE_AT_A_TIME))
                 return
-            run.begin(input.msgs)
-            subscription.disposable = CompositeDisposable(
-                events.subscribe(on_next, on_error, observer.on_completed, scheduler=scheduler),
+            run.begin(input.msgs, this.on_next)
+            events = rx.concat(loop, rx.defer(lambda _: rx.from_iterable(this.interrupted())))
+            this.source.disposable = CompositeDisposable(
+                events.subscribe(this.on_next, this.on_error, this.on_completed, scheduler=scheduler),
                 Disposable(run.end),
             )
 
         # In a turn of its own: an operator may let go of one attempt only when it has subscribed to another.
-        subscription.disposable = scheduler.schedule(begin)
-        return subscription
+        started = SingleAssignmentDisposable()
+        started.disposable = scheduler.schedule(begin)
+        return CompositeDisposable(started, Disposable(this.dispose))
 
     return Observable(subscribe)
+
+
+class _Attempt:
+    """One run of the loop, from its first event to its end."""
+
+    def __init__(self, run: Run, observer: abc.ObserverBase[AgentEvent]) -> None:
+        self.source = SerialDisposable()
+        self._run = run
+        self._observer = observer
+        self._commit = Commit(run, observer.on_next, self._fail)
+        self._ended = False
+        self._error: Exception | None = None
+
+    def on_next(self, event: AgentEvent) -> None:
+        self._ended = self._ended or (type(event) is AgentEndEvent and not event.source)
+        self._commit.take(event)
+
+    def on_error(self, error: Exception) -> None:
+        self._commit.then(partial(self._fail, error))
+
+    def on_completed(self) -> None:
+        self._commit.then(self._observer.on_completed)
+
+    def dispose(self) -> None:
+        self.source.dispose()
+        self._commit.dispose()
+
+    def interrupted(self) -> Iterator[AgentEvent]:
+        """Give the end of a call that was interrupted before it had one."""
+        run = self._run
+        if self._ended or not run.interrupted:
+            return
+        yield from _closed(run, _INTERRUPTED, ToolResultState.INTERRUPTED)
+        yield AgentResultEvent(run.result(GenerateReason.INTERRUPTED), reply_id=run.reply_id)
+        yield AgentEndEvent(run.reply_id, GenerateReason.INTERRUPTED)
+
+    def _fail(self, error: Exception) -> None:
+        self.source.dispose()
+        if self._error is not None:  # what cannot be stored now is the end of another failure
+            self._error.add_note(f"and the session could not be saved: {error!r}")
+            return
+        self._error = error
+        if isinstance(error, AgentScopeError) and error.partial is None:
+            error.partial = self._run.message()
+        reason = f"Error: not run: the call failed with {words_of(error)}"
+        for event in _closed(self._run, reason, ToolResultState.ERROR):
+            if self._commit.is_over:  # what nobody gets is not stored
+                return
+            self._commit.take(event)
+        self._commit.take(failed_end(self._run, error))
+        self._commit.then(partial(self._observer.on_error, error))
 
 
 def failed_end(run: Run, error: Exception) -> AgentEndEvent:
@@ -78,10 +126,5 @@ def failed_end(run: Run, error: Exception) -> AgentEndEvent:
     return AgentEndEvent(run.reply_id, error=ErrorInfo(type(error).__name__, message_of(error)))
 
 
-def _failing(run: Run, error: Exception) -> Iterator[AgentEvent]:
-    calls = run.open_calls()
-    if isinstance(error, AgentScopeError) and error.partial is None:
-        error.partial = run.message()
-    reason = f"not run: the call failed with {words_of(error)}"
-    yield from closing(run.reply_id, calls, dict.fromkeys((call.id for call in calls), reason))
-    yield failed_end(run, error)
+def _closed(run: Run, text: str, state: ToolResultState) -> Iterator[AgentEvent]:
+    return closing(run.reply_id, closings(run.loop, text, state), run.names())

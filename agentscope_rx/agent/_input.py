@@ -1,95 +1,157 @@
-"""What a call is given, and what follows from it for the session's state. Pure."""
+"""What a call is given: words, messages, answers, outcomes, or nothing. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias, final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, final
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from agentscope_rx.agent._transition import open_calls
-from agentscope_rx.errors import ConfigurationError, OpenCallsError
-from agentscope_rx.identity import new_id
-from agentscope_rx.message import AssistantMessage, Msg, MsgRole, UserMessage
-from agentscope_rx.state import AgentState
+from agentscope_rx import wire
+from agentscope_rx._check import a_str_or_none, tuple_of
+from agentscope_rx.errors import ConfigurationError, WireError
+from agentscope_rx.event import ConfirmResult
+from agentscope_rx.message import Msg, MsgRole, ToolResultBlock, UserMessage
 
-__all__ = ["CallInput", "Plan", "messages_of", "plan"]
+__all__ = ["CallInput", "ConfirmResults", "ExternalResults", "Given", "given"]
 
-CallInput: TypeAlias = str | Msg | Sequence[Msg] | None
-"""What a call brings: text, messages, or None to go on with the last unfinished reply."""
-
-
-def messages_of(input: CallInput) -> tuple[Msg, ...]:
-    """Return the messages of a call's input; raise `ConfigurationError` if it is something else."""
-    if input is None:
-        return ()
-    if isinstance(input, str):
-        return (UserMessage(input),)
-    if isinstance(input, Msg):
-        return _checked((input,))
-    if isinstance(input, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
-        return _checked(tuple(input))
-    raise ConfigurationError(f"the input is {input!r}; give a string, a Msg, a sequence of Msg, or None")
+CONFIRM_RESULTS: Final = "agentscope_confirm_results"
+"""The metadata of a message that holds answers, in Java's programs."""
 
 
-def _checked(msgs: tuple[Msg, ...]) -> tuple[Msg, ...]:
+def _answers(results: ConfirmResult | Iterable[ConfirmResult]) -> tuple[ConfirmResult, ...]:
+    return (results,) if isinstance(results, ConfirmResult) else tuple_of(ConfirmResult, results)
+
+
+def _outcomes(results: ToolResultBlock | Iterable[ToolResultBlock]) -> tuple[ToolResultBlock, ...]:
+    return (results,) if isinstance(results, ToolResultBlock) else tuple_of(ToolResultBlock, results)
+
+
+@final
+@frozen
+class ConfirmResults:
+    """A human's answers to a `RequireUserConfirmEvent`, one for each call that asks.
+
+        agent.call(ConfirmResults([ConfirmResult(True, call) for call in question.tool_calls]))
+
+    Attributes:
+        results: the answers; `tool_call` may be edited, `rules` are accepted for the session.
+        reply_id: the reply that asked; needed where several ask, as those of subagents.
+    """
+
+    results: tuple[ConfirmResult, ...] = field(converter=_answers)
+    reply_id: str | None = field(default=None, validator=a_str_or_none)
+
+
+@final
+@frozen
+class ExternalResults:
+    """Outcomes for a `RequireExternalExecutionEvent`: all of them, or some, and the rest later.
+
+    Attributes:
+        results: one `ToolResultBlock` for each call, by its id.
+        reply_id: the reply that asked; needed where several ask.
+    """
+
+    results: tuple[ToolResultBlock, ...] = field(converter=_outcomes)
+    reply_id: str | None = field(default=None, validator=a_str_or_none)
+
+
+CallInput: TypeAlias = str | Msg | Sequence[Msg] | ConfirmResults | ExternalResults | None
+"""What a call brings: text, messages, answers, outcomes, or None to go on with the last unfinished reply."""
+
+
+@final
+@frozen
+class Given:
+    """A call's input, sorted.
+
+    Attributes:
+        msgs: messages.
+        answers: answers to questions, or outcomes of external calls.
+    """
+
+    msgs: tuple[Msg, ...] = ()
+    answers: ConfirmResults | ExternalResults | None = None
+
+
+def given(input: CallInput) -> Given:
+    """Sort a call's input.
+
+    1. Java's way to answer is understood, too: a message with `agentscope_confirm_results` in its metadata,
+       as objects or as JSON, and messages of tool results; what else such messages say stays.
+
+    Errors: `ConfigurationError` if it is something else, or both answers and outcomes.
+    """
+    match input:
+        case None:
+            return Given()
+        case str():
+            return Given((UserMessage(input),))
+        case ConfirmResults() | ExternalResults():
+            return Given(answers=input)
+        case Msg():
+            return _sorted((input,))
+        case Iterable():
+            return _sorted(tuple(input))
+        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers may be untyped
+            raise ConfigurationError(
+                f"the input is {input!r}; give a string, a Msg, a sequence of Msg, ConfirmResults, "
+                "ExternalResults, or None"
+            )
+
+
+def _sorted(msgs: tuple[Msg, ...]) -> Given:
+    rest: list[Msg] = []
+    confirms: list[ConfirmResult] = []
+    outcomes: list[ToolResultBlock] = []
     for msg in msgs:
         if not isinstance(msg, Msg):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
             raise ConfigurationError(f"the input holds {msg!r}; wrap text in UserMessage(…)")
         if msg.role is MsgRole.SYSTEM:
             raise ConfigurationError("the input holds a SYSTEM message; use sys_prompt= or on_system_prompt")
-    return msgs
+        confirms += _confirm_results(msg)
+        if msg.role is MsgRole.TOOL:
+            outcomes += msg.get_content_blocks(ToolResultBlock)
+        rest += _words(msg)
+    if confirms and outcomes:
+        raise ConfigurationError("the input holds both confirm results and tool results; give one at a time")
+    if confirms:
+        return Given(tuple(rest), ConfirmResults(confirms))
+    return Given(tuple(rest), ExternalResults(outcomes) if outcomes else None)
 
 
-@final
-@frozen
-class Plan:
-    """What a call is going to do.
-
-    Attributes:
-        reply_id: the reply that it works on.
-        history: the messages before that reply.
-        msgs: the messages that this call adds.
-        resumed: the reply so far, if the call goes on with one.
-        iteration: reasoning phases that the reply has begun already.
-    """
-
-    reply_id: str
-    history: tuple[Msg, ...]
-    msgs: tuple[Msg, ...] = ()
-    resumed: AssistantMessage | None = None
-    iteration: int = 0
+def _confirm_results(msg: Msg) -> Iterable[ConfirmResult]:
+    results: Any = msg.metadata.get(CONFIRM_RESULTS)
+    if results is None:
+        return ()
+    if isinstance(results, str | Mapping) or not isinstance(results, Iterable):
+        raise ConfigurationError(
+            f"metadata[{CONFIRM_RESULTS!r}] is {results!r}; give a list of ConfirmResult"
+        )
+    return [_confirm_result(result) for result in results]  # pyright: ignore[reportUnknownVariableType]
 
 
-def plan(state: AgentState, msgs: tuple[Msg, ...]) -> Plan:
-    """Return what a call with these messages does in this state.
-
-    1. No message: the last reply goes on under its id, if it is not finished; else a new reply begins.
-    2. Messages: a new reply begins; not while tool calls of the last one are open.
-    3. A message that came with a call that failed is not taken twice.
-
-    Errors: `OpenCallsError`.
-    """
-    unfinished = _unfinished(state)
-    if not msgs and unfinished is not None:
-        history = tuple(msg for msg in state.context if msg.id != unfinished.id)
-        return Plan(unfinished.id, history, (), unfinished, state.cur_iter)
-    if unfinished is not None and (calls := open_calls(unfinished)):
-        raise OpenCallsError(tuple(call.id for call in calls))
-    return Plan(new_id(), state.context, tuple(_new(state, msgs, again=unfinished is None)))
+def _confirm_result(result: Any) -> ConfirmResult:
+    if isinstance(result, ConfirmResult):
+        return result
+    try:
+        return wire.from_dict(ConfirmResult, result)
+    except WireError as error:
+        raise ConfigurationError(
+            f"metadata[{CONFIRM_RESULTS!r}] holds {result!r}, which is no ConfirmResult: {error}"
+        ) from error
 
 
-def _unfinished(state: AgentState) -> AssistantMessage | None:
-    last = state.context[-1] if state.context and state.checkpoint is not None else None
-    return last if isinstance(last, AssistantMessage) else None
-
-
-def _new(state: AgentState, msgs: tuple[Msg, ...], again: bool) -> Iterable[Msg]:
-    """The messages that the context lacks; with `again`, one that it has is said once more."""
-    known = {msg.id for msg in state.context}
-    for msg in msgs:
-        if msg.id not in known:
-            known.add(msg.id)
-            yield msg
-        elif again:
-            yield evolve(msg, id=new_id())
+def _words(msg: Msg) -> Iterable[Msg]:
+    """What a message says beside answers and outcomes."""
+    is_answer = CONFIRM_RESULTS in msg.metadata
+    if msg.role is not MsgRole.TOOL and not is_answer:
+        return (msg,)
+    content = tuple(block for block in msg.content if not isinstance(block, ToolResultBlock))
+    if not content:
+        return ()
+    if msg.role is MsgRole.TOOL:
+        return (UserMessage(content=content, name=msg.name),)
+    metadata = {key: value for key, value in msg.metadata.items() if key != CONFIRM_RESULTS}
+    return (evolve(msg, content=content, metadata=metadata),)

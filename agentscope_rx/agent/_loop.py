@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import reactivex as rx
-from reactivex import Observable
+from reactivex import Observable, operators as ops
 
 from agentscope_rx.agent._acting import acting
 from agentscope_rx.agent._attempt import attempt, failed_end
@@ -16,6 +16,7 @@ from agentscope_rx.agent._reasoning import reasoning, summarizing
 from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._transition import enter
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent
+from agentscope_rx.interop import from_coroutine
 from agentscope_rx.message import GenerateReason
 from agentscope_rx.middleware import AgentInput
 
@@ -31,22 +32,28 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
     def end(error: Exception | None) -> AgentEndEvent:
         if error is not None:
             return failed_end(run, error)
-        return AgentEndEvent(run.reply_id, GenerateReason.MODEL_STOP)
+        reason = GenerateReason.INTERRUPTED if run.interrupted else GenerateReason.MODEL_STOP
+        return AgentEndEvent(run.reply_id, reason)
+
+    def outside_the_loop(_: None) -> bool:
+        return not run.is_running
 
     events = run.through("on_agent", core)(input)
     if not run.has_hook("on_agent"):
         return events
-    return events.pipe(frame(run.start, end, run.report("on_agent")))
+    cut = run.cut.pipe(ops.filter(outside_the_loop), ops.do_action(lambda _: run.report("on_agent").hush()))
+    return events.pipe(ops.take_until(cut), frame(run.start, end, run.report("on_agent")))
 
 
 def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
-    yield rx.of(run.start())
-    while True:
+    yield rx.from_iterable(run.opening())
+    while not run.interrupted:
         decision = decide(run.loop)
         run.loop = enter(run.loop, decision)
         match decision:
             case Reason():
                 yield reasoning(run)
+                yield _stored(run)
             case Act():
                 yield acting(run, decision)
             case Summarize():
@@ -54,6 +61,13 @@ def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
             case Pause(reason) | Finish(reason):
                 yield _ending(run, reason)
                 return
+
+
+def _stored(run: Run) -> Observable[AgentEvent]:
+    """Nothing, when the state is stored: what a tool does must not be unknown to whoever starts again."""
+    if not run.is_stored or not run.loop.open_calls:
+        return rx.empty()
+    return from_coroutine(lambda: run.write(durable=False)).pipe(ops.flat_map(rx.empty()))
 
 
 def _ending(run: Run, reason: GenerateReason) -> Observable[AgentEvent]:

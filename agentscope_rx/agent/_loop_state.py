@@ -7,9 +7,9 @@ from typing import TypeAlias, final
 
 from attrs import frozen
 
-from agentscope_rx.message import GenerateReason
+from agentscope_rx.message import GenerateReason, ToolResultState
 
-__all__ = ["Act", "Decision", "Finish", "LoopState", "Pause", "Reason", "Step", "Summarize"]
+__all__ = ["Act", "Closing", "Decision", "Finish", "LoopState", "Pause", "Reason", "Step", "Summarize"]
 
 
 class Step(Enum):
@@ -29,10 +29,12 @@ class LoopState:
     Attributes:
         max_iters: how many reasoning phases the reply may have.
         iteration: how many it has begun, over all calls that worked on it.
-        last: the phase that ran last in this call.
+        last: the phase that ran last in this call, or since an answer has come.
         calls: tool calls made since the last ModelCallStart that have no result, in order.
         superseded: tool calls of an attempt before it that have no result.
-        waiting: tool calls of `calls` that wait for an answer or an outcome from outside.
+        denied: tool calls that the human has denied and that have no result yet.
+        asking: tool calls of `calls` that wait for the human.
+        outside: tool calls of `calls` whose outcome comes from outside.
         stop: why to stop, if that was asked for.
     """
 
@@ -41,13 +43,25 @@ class LoopState:
     last: Step = Step.START
     calls: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
-    waiting: frozenset[str] = frozenset()
+    denied: tuple[str, ...] = ()
+    asking: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
     stop: GenerateReason | None = None
 
     @property
-    def has_open_calls(self) -> bool:
-        """Whether a tool call has no result."""
-        return bool(self.calls or self.superseded)
+    def open_calls(self) -> tuple[str, ...]:
+        """The tool calls that have no result."""
+        return self.superseded + self.calls + self.denied
+
+
+@final
+@frozen
+class Closing:
+    """A call that will not run, what the model is told about it, and the state of its result."""
+
+    call: str
+    text: str
+    state: ToolResultState = ToolResultState.ERROR
 
 
 @final
@@ -59,15 +73,17 @@ class Reason:
 @final
 @frozen
 class Act:
-    """Run tool calls.
+    """Take care of tool calls.
 
     Attributes:
-        run: calls to run, in order.
-        close: calls that will never run, with the reason to tell the model.
+        run: calls to run, or to ask about, or to hand out, in order.
+        deny: calls that the human has denied.
+        close: calls that no hook is to see: they are closed.
     """
 
     run: tuple[str, ...] = ()
-    close: tuple[tuple[str, str], ...] = ()
+    deny: tuple[Closing, ...] = ()
+    close: tuple[Closing, ...] = ()
 
 
 @final

@@ -53,6 +53,10 @@ class Report:
         self._told = silent
         self.refused: MiddlewareProtocolWarning | None = None
 
+    def hush(self) -> None:
+        """Say nothing any more: what is missing from here on is nobody's fault."""
+        self._told = True
+
     def __call__(self, what: str, remedy: str) -> None:
         if self._told:
             return

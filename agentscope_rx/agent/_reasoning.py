@@ -32,7 +32,7 @@ def reasoning(run: Run) -> Observable[AgentEvent]:
         )
 
     def ask(system: str) -> Observable[AgentEvent]:
-        input = ReasoningInput(run.prompt(system), run.agent.toolkit.schemas(), run.agent.options)
+        input = ReasoningInput(run.prompt(system), run.toolkit.schemas(), run.agent.options)
         return run.through("on_reasoning", core)(input)
 
     return _with_prompt(run, ask)

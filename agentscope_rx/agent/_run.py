@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from attrs import evolve
 from reactivex import Observable
+from reactivex.subject import AsyncSubject, Subject
 
 from agentscope_rx.agent._guard import guard
-from agentscope_rx.agent._input import Plan
+from agentscope_rx.agent._input import ConfirmResults
 from agentscope_rx.agent._loop_state import LoopState
 from agentscope_rx.agent._mending import Report
-from agentscope_rx.agent._transition import MEANINGFUL, apply, open_calls, resume
+from agentscope_rx.agent._plan import Plan
+from agentscope_rx.agent._transition import MEANINGFUL, apply, resume
 from agentscope_rx.context import RuntimeContext
-from agentscope_rx.event import AgentEvent, AgentStartEvent
+from agentscope_rx.event import (
+    AgentEndEvent,
+    AgentEvent,
+    AgentStartEvent,
+    ExternalExecutionResultEvent,
+    HintBlockEvent,
+    UserConfirmResultEvent,
+)
 from agentscope_rx.interop import CallScheduler
 from agentscope_rx.message import (
     AssistantMessage,
@@ -27,7 +36,10 @@ from agentscope_rx.message import (
 from agentscope_rx.middleware import Phase, chain, with_hook
 from agentscope_rx.model import ReplyIds
 from agentscope_rx.operators import ReplyFold
-from agentscope_rx.state import AgentState
+from agentscope_rx.permission import PermissionContextState, accept_rules, merged
+from agentscope_rx.state import AgentState, SessionState
+from agentscope_rx.store import StateSlot
+from agentscope_rx.tool import Toolkit
 from agentscope_rx.typing import Operator
 
 if TYPE_CHECKING:
@@ -37,13 +49,22 @@ __all__ = ["Run"]
 
 InputT = TypeVar("InputT")
 
-_NOTED: Final = MEANINGFUL | {AgentStartEvent}
+_NOTED: Final = MEANINGFUL | {AgentStartEvent, AgentEndEvent}
 
 
 class Run:
     """One call: its reply as far as it has come, and the way through the middlewares.
 
     The message is the fold of the events that have passed `record`, and so is the loop's state.
+
+    Attributes:
+        later: messages that stand behind the reply: they came while it was paused, or with an interrupt.
+        cut: emits when the call is to end at once.
+        interrupted: whether it was told to.
+        is_running: whether the loop runs; with a slow `on_agent` hook it may not have begun.
+        inject: takes an event into the stream of the loop that runs.
+        last: the AgentEnd, when it has come.
+        over: emits `last` when the session is free again.
     """
 
     def __init__(
@@ -51,30 +72,69 @@ class Run:
         agent: ReActAgent,
         ctx: RuntimeContext,
         scheduler: CallScheduler,
-        state: AgentState,
+        session: SessionState,
         plan: Plan,
+        slot: StateSlot | None = None,
     ) -> None:
         self.agent = agent
         self.ctx = ctx
         self.scheduler = scheduler
+        self.session = session
         self.reply_id = plan.reply_id
         self.history = plan.history
-        self._state = state
-        self._reports: dict[str, Report] = {}
+        self.later = plan.later
+        self.cut: Subject[None] = Subject()
+        self.interrupted = False
+        self.last: AgentEndEvent | None = None
+        self.over: AsyncSubject[AgentEvent | None] = AsyncSubject()
         self.is_running = False
+        self.inject: Callable[[AgentEvent], None] = _nowhere
+        self._plan = plan
+        self._answered = False
+        self._reports: dict[str, Report] = {}
         self._begun = False
         if plan.resumed is None:
             self.fold = ReplyFold(plan.reply_id)
             self.ids = ReplyIds()
             self.loop = LoopState(agent.max_iters)
         else:
-            self.fold = ReplyFold(plan.reply_id, seed=state.checkpoint)
+            self.fold = ReplyFold(plan.reply_id, seed=session.value.checkpoint)
             self.ids = _taken(plan.resumed)
-            self.loop = resume(plan.resumed, agent.max_iters, plan.iteration)
+            self.loop = self._resumed(plan.iteration)
+        self._slot = slot
+        self._written, self._durable = self._version, True
+
+    @property
+    def toolkit(self) -> Toolkit:
+        """The tools that the session has now."""
+        return self.agent.toolkit.view(self.session.value.tool_context.activated_groups)
+
+    @property
+    def permission(self) -> PermissionContextState:
+        """What is allowed: by the application, and by what the session has accepted."""
+        return merged(
+            self.agent.permission or PermissionContextState(), self.session.value.permission_context
+        )
 
     def start(self) -> AgentStartEvent:
         """Return the event that begins the call."""
         return AgentStartEvent(session_id=self.ctx.session_id, reply_id=self.reply_id, name=self.agent.name)
+
+    def opening(self) -> Iterator[AgentEvent]:
+        """Give the event that begins the call, and the answers that it brings: these once."""
+        yield self.start()
+        answers = self._plan.answers
+        if answers is None or self._answered:
+            return
+        self._answered = True
+        if isinstance(answers, ConfirmResults):
+            yield UserConfirmResultEvent(self.reply_id, answers.results)
+        else:
+            yield ExternalExecutionResultEvent(self.reply_id, answers.results)
+        for msg in self._plan.msgs:
+            if msg.text_content:
+                block_id = self.ids.block("hint")
+                yield HintBlockEvent(self.reply_id, block_id, msg.name or "user", msg.text_content)
 
     def record(self, event: AgentEvent) -> None:
         """Take an event into the message and into the loop's state, which knows no more than the message."""
@@ -83,18 +143,44 @@ class Run:
         self.loop = apply(self.loop, event)
         if isinstance(event, AgentStartEvent):
             self._begun = True
+        elif isinstance(event, AgentEndEvent):
+            self.last = event
+        elif isinstance(event, UserConfirmResultEvent):
+            self._accept(event)
 
-    def begin(self, msgs: Iterable[Msg]) -> None:
+    def _accept(self, event: UserConfirmResultEvent) -> None:
+        rules = [rule for answer in event.confirm_results for rule in answer.rules or ()]
+        if not rules:
+            return
+
+        def accepting(state: AgentState) -> AgentState:
+            return evolve(state, permission_context=accept_rules(state.permission_context, rules))
+
+        self.session.update(accepting)
+
+    def begin(self, msgs: Iterable[Msg], inject: Callable[[AgentEvent], None]) -> None:
         """Take the input into the history and begin; or begin again, if `next` is subscribed once more."""
         self.is_running = True
-        known = {msg.id for msg in self.history}
-        self.history = (*self.history, *(msg for msg in msgs if msg.id not in known))
+        self.inject = inject
+        if self._plan.answers is None:
+            known = {msg.id for msg in self.history}
+            self.history = (*self.history, *(msg for msg in msgs if msg.id not in known))
         if self._begun:
-            self.loop = resume(self.message(), self.agent.max_iters, self.loop.iteration)
+            self.loop = self._resumed(self.loop.iteration)
 
     def end(self) -> None:
         """Note that nothing of the call runs any more."""
         self.is_running = False
+        self.inject = _nowhere
+
+    def interrupt(self, msgs: Iterable[Msg] = ()) -> None:
+        """End the call as soon as possible; the messages stand behind the reply. On the call's loop only."""
+        self.later = (*self.later, *msgs)
+        self.interrupted = True
+        self.cut.on_next(None)
+
+    def _resumed(self, iteration: int) -> LoopState:
+        return resume(self.message(), self.fold.suspended, self.agent.max_iters, iteration)
 
     def message(self) -> AssistantMessage:
         """Return the reply as far as it has come."""
@@ -105,12 +191,13 @@ class Run:
         return evolve(self.message(), generate_reason=reason)
 
     def prompt(self, system: str) -> tuple[Msg, ...]:
-        """Return what the model is to see: system message, history, and the reply so far."""
+        """Return what the model is to see: system message, history, the reply so far, and what came since."""
         reply = self.message()
         return (
             *((SystemMessage("system", system),) if system.strip() else ()),
             *self.history,
             *((reply,) if reply.content else ()),
+            *self.later,
         )
 
     def calls(self, ids: Collection[str]) -> tuple[ToolUseBlock, ...]:
@@ -125,9 +212,9 @@ class Run:
                     break
         return tuple(newest[id] for id in ids if id in newest)
 
-    def open_calls(self) -> tuple[ToolUseBlock, ...]:
-        """Return the tool calls that have no final result."""
-        return open_calls(self.message())
+    def names(self) -> Mapping[str, str]:
+        """Return the names of the tools that are called, by call id."""
+        return {block.id: block.name for block in self.fold.content() if isinstance(block, ToolUseBlock)}
 
     def has_hook(self, hook: str) -> bool:
         """Return whether a middleware wraps that part of the call."""
@@ -159,18 +246,55 @@ class Run:
             self._reports[hook] = Report(hook, with_hook(self.agent.middlewares, hook))
         return self._reports[hook]
 
-    def saved(self) -> AgentState:
-        """Return the session's state as the call leaves it, or has it so far."""
+    def saved(self, end: AgentEndEvent | None = None) -> AgentState:
+        """Return the session's state as the call leaves it, or has it so far; with `end`, if that came."""
+        state = self.session.value
         if not self._begun:
-            return self._state
-        finished = self.fold.finished and not self.loop.has_open_calls
+            return evolve(state, context=(*state.context, *self._said())) if self._said() else state
+        fold = self.fold
+        if end is not None:
+            fold = fold.copy()
+            fold.apply(end)
+        finished = fold.finished and not self.loop.open_calls
         return evolve(
-            self._state,
-            context=(*self.history, self.message()),
+            state,
+            context=(*self.history, fold.message(), *self.later),
             reply_id=self.reply_id,
             cur_iter=self.loop.iteration,
-            checkpoint=None if finished else self.fold.checkpoint(),
+            checkpoint=None if finished else fold.checkpoint(),
         )
+
+    def _said(self) -> tuple[Msg, ...]:
+        """What was said with an interrupt."""
+        return self.later[len(self._plan.later) :]
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the session has a place in a store."""
+        return self._slot is not None
+
+    async def write(self, *, durable: bool = True, end: AgentEndEvent | None = None) -> None:
+        """Write the session's state to its store, if that has changed; with `end`, as if that had come.
+
+        What is `durable` outlives the machine, else the process.
+
+        Errors: `StateSaveError`, `StateConflictError`.
+        """
+        version = self._version
+        known = end is None and version == self._written and (self._durable or not durable)
+        if self._slot is None or known:
+            return
+        await self._slot.save(self.saved(end), durable=durable)
+        self._written, self._durable = version, durable
+
+    @property
+    def _version(self) -> tuple[object, ...]:
+        """What changes whenever `saved` does."""
+        return self.fold.events, self.fold.settled, self.session.value, self.later
+
+
+def _nowhere(_: AgentEvent) -> None:
+    """Where events go while no loop runs."""
 
 
 def _taken(message: AssistantMessage) -> ReplyIds:

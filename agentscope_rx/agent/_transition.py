@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from attrs import evolve
@@ -9,6 +10,7 @@ from attrs import evolve
 from agentscope_rx.agent._loop_state import Act, Decision, LoopState, Reason, Step, Summarize
 from agentscope_rx.event import (
     AgentEvent,
+    ConfirmResult,
     ExternalExecutionResultEvent,
     ModelCallStartEvent,
     RequestStopEvent,
@@ -16,9 +18,16 @@ from agentscope_rx.event import (
     RequireUserConfirmEvent,
     ToolCallStartEvent,
     ToolResultEndEvent,
+    ToolResultStartEvent,
     UserConfirmResultEvent,
 )
-from agentscope_rx.message import AssistantMessage, ToolCallState, ToolResultState, ToolUseBlock
+from agentscope_rx.message import (
+    AssistantMessage,
+    ToolCallState,
+    ToolResultBlock,
+    ToolResultState,
+    ToolUseBlock,
+)
 
 __all__ = ["MEANINGFUL", "apply", "enter", "open_calls", "resume"]
 
@@ -31,6 +40,7 @@ MEANINGFUL: Final[frozenset[type[AgentEvent]]] = frozenset(
         RequireUserConfirmEvent,
         ToolCallStartEvent,
         ToolResultEndEvent,
+        ToolResultStartEvent,
         UserConfirmResultEvent,
     }
 )
@@ -41,7 +51,7 @@ def enter(state: LoopState, decision: Decision) -> LoopState:
     match decision:
         case Reason():
             return evolve(state, last=Step.REASONED, iteration=state.iteration + 1, calls=(), superseded=())
-        case Act(run=run) if run:
+        case Act(run=run, deny=deny) if run or deny:
             return evolve(state, last=Step.ACTED)
         case Summarize():
             return evolve(state, last=Step.SUMMARIZED)
@@ -58,15 +68,19 @@ def apply(state: LoopState, event: AgentEvent) -> LoopState:
             return evolve(state, superseded=state.superseded + state.calls, calls=())
         case ToolCallStartEvent(tool_call_id=call) if call not in state.calls:
             return evolve(state, calls=(*state.calls, call))
+        case ToolResultStartEvent(tool_call_id=call) if call in state.outside:
+            return evolve(state, outside=state.outside - {call})
         case ToolResultEndEvent(tool_call_id=call, state=ToolResultState.RUNNING):
-            return evolve(state, waiting=state.waiting | {call})
+            return evolve(state, outside=state.outside | {call})
         case ToolResultEndEvent(tool_call_id=call):
             return _settle(state, {call})
-        case RequireUserConfirmEvent(tool_calls=calls) | RequireExternalExecutionEvent(tool_calls=calls):
-            return evolve(state, waiting=state.waiting | {call.id for call in calls})
+        case RequireUserConfirmEvent(tool_calls=calls):
+            return evolve(state, asking=state.asking | _known(state, calls))
+        case RequireExternalExecutionEvent(tool_calls=calls):
+            asked = _known(state, calls)
+            return evolve(state, outside=state.outside | asked, asking=state.asking - asked)
         case UserConfirmResultEvent(confirm_results=answers):
-            answered = {answer.tool_call.id for answer in answers if answer.tool_call is not None}
-            return evolve(state, waiting=state.waiting - answered)
+            return _answered(state, answers)
         case ExternalExecutionResultEvent(tool_results=results):
             return _settle(state, {result.id for result in results})
         case RequestStopEvent(generate_reason=reason):
@@ -75,31 +89,70 @@ def apply(state: LoopState, event: AgentEvent) -> LoopState:
             return state
 
 
+def _known(state: LoopState, calls: Collection[ToolUseBlock]) -> set[str]:
+    return {call.id for call in calls if call.id in state.calls}
+
+
+def _answered(state: LoopState, answers: Collection[ConfirmResult]) -> LoopState:
+    """What may run now is acted on anew, also where a middleware has answered in the middle of a call."""
+    answered = {
+        answer.tool_call.id: answer.confirmed
+        for answer in answers
+        if answer.tool_call is not None and answer.tool_call.id in state.asking
+    }
+    if not answered:
+        return state
+    denied = tuple(call for call in state.calls if answered.get(call) is False)
+    return evolve(
+        state,
+        last=Step.START,
+        calls=tuple(call for call in state.calls if call not in denied),
+        denied=state.denied + denied,
+        asking=state.asking - answered.keys(),
+    )
+
+
 def _settle(state: LoopState, calls: set[str]) -> LoopState:
     return evolve(
         state,
         calls=tuple(call for call in state.calls if call not in calls),
         superseded=tuple(call for call in state.superseded if call not in calls),
-        waiting=state.waiting - calls,
+        denied=tuple(call for call in state.denied if call not in calls),
+        asking=state.asking - calls,
+        outside=state.outside - calls,
     )
 
 
 def open_calls(message: AssistantMessage) -> tuple[ToolUseBlock, ...]:
-    """Return the tool calls of a message that are not finished, in order."""
+    """Return the tool calls of a message that have no final result, in order.
+
+    A call that the human has denied is finished at once; its result follows.
+    """
+    with_result = {block.id for block in message.get_content_blocks(ToolResultBlock)}
     return tuple(
         block
         for block in message.get_content_blocks(ToolUseBlock)
-        if block.state is not ToolCallState.FINISHED
+        if block.state is not ToolCallState.FINISHED or block.id not in with_result
     )
 
 
-def resume(message: AssistantMessage, max_iters: int, iteration: int) -> LoopState:
-    """Return the state in which a call goes on with an unfinished reply."""
+def resume(
+    message: AssistantMessage, suspended: Collection[str], max_iters: int, iteration: int
+) -> LoopState:
+    """Return the state in which a call goes on with an unfinished reply.
+
+    `suspended` are the calls whose tool has said that the outcome comes from outside.
+    """
     calls = open_calls(message)
-    waiting = {ToolCallState.ASKING, ToolCallState.SUBMITTED}
+
+    def ids(*states: ToolCallState) -> tuple[str, ...]:
+        return tuple(call.id for call in calls if call.state in states)
+
     return LoopState(
         max_iters,
         iteration,
-        calls=tuple(call.id for call in calls),
-        waiting=frozenset(call.id for call in calls if call.state in waiting),
+        calls=tuple(call.id for call in calls if call.state is not ToolCallState.FINISHED),
+        denied=ids(ToolCallState.FINISHED),
+        asking=frozenset(ids(ToolCallState.ASKING)),
+        outside=frozenset(ids(ToolCallState.SUBMITTED)) | frozenset(suspended),
     )

@@ -7,6 +7,7 @@ from agentscope_rx.permission._checked import (
     SuggestRules as SuggestRules,
 )
 from agentscope_rx.permission._engine import decide as decide
+from agentscope_rx.permission._merge import merged as merged
 from agentscope_rx.permission._paths import (
     DANGEROUS_PATHS as DANGEROUS_PATHS,
     is_dangerous_path as is_dangerous_path,
@@ -38,4 +39,5 @@ __all__ = [
     "decide",
     "is_dangerous_path",
     "is_in_working_directory",
+    "merged",
 ]

@@ -75,7 +75,7 @@ async def acheck_call(
     assert asyncio.all_tasks() <= tasks, f"L5: tasks stay behind: {asyncio.all_tasks() - tasks}"
     if not events:
         assert error is not None, "L2: a call without events must be an error"
-        assert agent.get_agent_state(ctx) is before, "a refused call must change nothing"
+        assert agent.get_agent_state(ctx) == before, "a refused call must change nothing"
         return CallRecord((), error, None)
 
     _check_frame(events, error)
@@ -166,7 +166,7 @@ async def _fold(events: list[AgentEvent], before: AgentState) -> AssistantMessag
 
 
 def _check_stored(events: list[AgentEvent], message: AssistantMessage, after: AgentState) -> None:
-    stored = after.context[-1]
+    stored = next((msg for msg in reversed(after.context) if msg.id == message.id), None)
     assert message == stored, f"L4: streamed {message!r}\nbut stored {stored!r}"
     for event in events:
         if isinstance(event, AgentResultEvent) and not event.source:

@@ -12,7 +12,7 @@ from reactivex import Observable, operators as ops
 from reactivex.scheduler import NewThreadScheduler, TimeoutScheduler
 
 from agentscope_rx import event as ev
-from agentscope_rx.agent import ReActAgent
+from agentscope_rx.agent import ReActAgent, RuntimeContext
 from agentscope_rx.errors import (
     AgentScopeError,
     ConfigurationError,
@@ -61,7 +61,7 @@ def friday(*middlewares: MiddlewareBase, script: Any = None, **options: Any) -> 
 
 
 def is_free(agent: ReActAgent) -> bool:
-    return agent._sessions[None, "Friday"].gate.is_idle
+    return agent._sessions.get(RuntimeContext("Friday")).gate.is_idle
 
 
 def raises_at_once(error: BaseException) -> Callable[[Events], Events]:
@@ -443,8 +443,11 @@ def test_disposing_inside_on_next_waits_for_the_clean_up_of_the_tool_that_emits(
 
         subscription = agent.call("hi").subscribe(see)
         await done.wait()
-        agent.call().subscribe(lambda event: order.append(type(event).__name__))
+        second = agent.call().subscribe(lambda event: order.append(type(event).__name__))
         while len(order) < 2:
+            await asyncio.sleep(0.001)
+        second.dispose()
+        while not is_free(agent):
             await asyncio.sleep(0.001)
 
     asyncio.run(main())

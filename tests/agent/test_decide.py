@@ -2,9 +2,19 @@
 
 import pytest
 
-from agentscope_rx.agent._decide import SKIPPED, SUPERSEDED, TOO_LATE, decide
-from agentscope_rx.agent._loop_state import Act, Decision, Finish, LoopState, Pause, Reason, Step, Summarize
-from agentscope_rx.message import GenerateReason
+from agentscope_rx.agent._decide import DENIED, SKIPPED, SUPERSEDED, TOO_LATE, closings, decide
+from agentscope_rx.agent._loop_state import (
+    Act,
+    Closing,
+    Decision,
+    Finish,
+    LoopState,
+    Pause,
+    Reason,
+    Step,
+    Summarize,
+)
+from agentscope_rx.message import GenerateReason, ToolResultState
 
 
 def state(**changes: object) -> LoopState:
@@ -26,16 +36,37 @@ def state(**changes: object) -> LoopState:
         (state(calls=("a",)), Act(("a",))),
         (
             state(iteration=1, last=Step.REASONED, calls=("b",), superseded=("a",)),
-            Act(("b",), (("a", SUPERSEDED),)),
+            Act(("b",), close=(Closing("a", SUPERSEDED),)),
         ),
-        (state(iteration=1, last=Step.REASONED, superseded=("a",)), Act(close=(("a", SUPERSEDED),))),
-        (state(iteration=1, last=Step.ACTED, calls=("a",)), Act(close=(("a", SKIPPED),))),
-        (state(iteration=3, last=Step.SUMMARIZED, calls=("a",)), Act(close=(("a", TOO_LATE),))),
         (
-            state(iteration=1, last=Step.ACTED, calls=("a",), waiting=frozenset("a")),
+            state(iteration=1, last=Step.REASONED, superseded=("a",)),
+            Act(close=(Closing("a", SUPERSEDED),)),
+        ),
+        (state(iteration=1, last=Step.ACTED, calls=("a",)), Act(close=(Closing("a", SKIPPED),))),
+        (state(iteration=3, last=Step.SUMMARIZED, calls=("a",)), Act(close=(Closing("a", TOO_LATE),))),
+        (
+            state(calls=("b",), denied=("a",)),
+            Act(("b",), deny=(Closing("a", DENIED, ToolResultState.DENIED),)),
+        ),
+        (state(denied=("a",)), Act(deny=(Closing("a", DENIED, ToolResultState.DENIED),))),
+        (
+            state(last=Step.ACTED, denied=("a",)),
+            Act(close=(Closing("a", DENIED, ToolResultState.DENIED),)),
+        ),
+        (
+            state(iteration=1, last=Step.ACTED, calls=("a",), outside=frozenset("a")),
             Pause(GenerateReason.TOOL_SUSPENDED),
         ),
-        (state(calls=("a", "b"), waiting=frozenset("a")), Act(("b",))),
+        (
+            state(iteration=1, last=Step.ACTED, calls=("a", "b", "c"), asking=frozenset("a")),
+            Pause(GenerateReason.PERMISSION_ASKING),
+        ),
+        (
+            state(last=Step.ACTED, calls=("a", "b"), asking=frozenset("a"), outside=frozenset("b")),
+            Pause(GenerateReason.PERMISSION_ASKING),
+        ),
+        (state(calls=("a", "b"), asking=frozenset("a")), Act(("a", "b"))),
+        (state(calls=("a",), outside=frozenset("a")), Act(("a",))),
         (
             state(
                 iteration=1, last=Step.REASONED, calls=("a",), stop=GenerateReason.MIDDLEWARE_STOP_REQUESTED
@@ -50,3 +81,13 @@ def state(**changes: object) -> LoopState:
 )
 def test_decide_says_what_comes_next(stands: LoopState, next: Decision) -> None:
     assert next == decide(stands)
+
+
+def test_closings_are_for_all_that_has_no_result_and_a_denial_stays_a_denial() -> None:
+    stands = state(calls=("b",), superseded=("a",), denied=("c",))
+
+    assert closings(stands, "cut", ToolResultState.INTERRUPTED) == (
+        Closing("a", "cut", ToolResultState.INTERRUPTED),
+        Closing("b", "cut", ToolResultState.INTERRUPTED),
+        Closing("c", DENIED, ToolResultState.DENIED),
+    )

@@ -11,7 +11,7 @@ from reactivex import operators as ops
 
 from agentscope_rx import operators as agent_ops
 from agentscope_rx.agent import ReActAgent, RuntimeContext
-from agentscope_rx.agent._session import Gate
+from agentscope_rx.agent._gate import Gate
 from agentscope_rx.errors import MiddlewareProtocolWarning, SessionBusyError
 from agentscope_rx.event import AgentEvent, TextBlockStartEvent, ToolResultTextDeltaEvent
 from agentscope_rx.interop import from_async_iterable, to_async_iterable
@@ -130,7 +130,7 @@ def test_a_program_that_fails_beside_a_call_leaves_the_session_free() -> None:
     with pytest.raises(ValueError, match="mine"):
         asyncio.run(main())
 
-    assert friday._sessions[None, "Friday"].gate.is_idle
+    assert friday._sessions.get(RuntimeContext("Friday")).gate.is_idle
     assert friday.reply().run().text_content == "done"
 
 
@@ -181,7 +181,7 @@ def test_ten_calls_of_one_session_that_are_disposed_at_once_leave_it_free() -> N
             subscription.dispose()
 
         assert (await _message(friday, "free")).text_content == "free"
-        assert friday._sessions[None, "Friday"].gate.is_idle
+        assert friday._sessions.get(RuntimeContext("Friday")).gate.is_idle
 
     asyncio.run(main())
 
@@ -205,7 +205,7 @@ def test_a_save_that_fails_after_dispose_is_reported_and_frees_the_session(monke
         await asyncio.sleep(0.002)
 
         assert reported == [boom]
-        assert friday._sessions[None, "Friday"].gate.is_idle
+        assert friday._sessions.get(RuntimeContext("Friday")).gate.is_idle
 
     asyncio.run(main())
 

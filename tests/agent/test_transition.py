@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from agentscope_rx import event as ev
-from agentscope_rx.agent._loop_state import Act, Decision, LoopState, Pause, Reason, Step, Summarize
+from agentscope_rx.agent._loop_state import Act, Closing, Decision, LoopState, Pause, Reason, Step, Summarize
 from agentscope_rx.agent._transition import apply, enter, open_calls, resume
 from agentscope_rx.message import (
     AssistantMessage,
@@ -42,25 +42,47 @@ def call(id: str, state: ToolCallState = ToolCallState.PENDING) -> ToolUseBlock:
         (
             state(calls=("a",)),
             ev.ToolResultEndEvent("r", "a", "tool", ToolResultState.RUNNING),
-            state(calls=("a",), waiting=frozenset("a")),
+            state(calls=("a",), outside=frozenset("a")),
+        ),
+        (
+            state(calls=("a",), outside=frozenset("a")),
+            ev.ToolResultStartEvent("r", "a", "tool"),
+            state(calls=("a",)),
         ),
         (
             state(calls=("a",)),
-            ev.RequireUserConfirmEvent("r", [call("a")]),
-            state(calls=("a",), waiting=frozenset("a")),
+            ev.RequireUserConfirmEvent("r", [call("a"), call("stranger")]),
+            state(calls=("a",), asking=frozenset("a")),
         ),
         (
-            state(calls=("a",)),
-            ev.RequireExternalExecutionEvent("r", [call("a")]),
-            state(calls=("a",), waiting=frozenset("a")),
+            state(calls=("a",), asking=frozenset("a")),
+            ev.RequireExternalExecutionEvent("r", [call("a"), call("stranger")]),
+            state(calls=("a",), outside=frozenset("a")),
         ),
         (
-            state(calls=("a",), waiting=frozenset("a")),
+            state(calls=("a",), asking=frozenset("a"), last=Step.ACTED),
             ev.UserConfirmResultEvent("r", [ev.ConfirmResult(True, call("a")), ev.ConfirmResult(True, None)]),
             state(calls=("a",)),
         ),
         (
-            state(calls=("a",), waiting=frozenset("a")),
+            state(calls=("a", "b"), asking=frozenset({"a", "b"}), last=Step.ACTED),
+            ev.UserConfirmResultEvent(
+                "r", [ev.ConfirmResult(False, call("a")), ev.ConfirmResult(True, call("b"))]
+            ),
+            state(calls=("b",), denied=("a",)),
+        ),
+        (
+            state(calls=("a",), last=Step.ACTED),
+            ev.UserConfirmResultEvent("r", [ev.ConfirmResult(False, call("a"))]),
+            state(calls=("a",), last=Step.ACTED),
+        ),
+        (
+            state(denied=("a",)),
+            ev.ToolResultEndEvent("r", "a", "tool", ToolResultState.DENIED),
+            state(),
+        ),
+        (
+            state(calls=("a",), outside=frozenset("a")),
             ev.ExternalExecutionResultEvent("r", [ToolResultBlock("a", "tool")]),
             state(),
         ),
@@ -93,9 +115,10 @@ def test_an_event_without_meaning_for_the_loop_gives_the_same_state() -> None:
             state(last=Step.REASONED, iteration=2),
         ),
         (state(calls=("a",)), Act(("a",)), state(calls=("a",), last=Step.ACTED)),
+        (state(denied=("a",)), Act(deny=(Closing("a", "no"),)), state(denied=("a",), last=Step.ACTED)),
         (
             state(last=Step.REASONED, superseded=("a",)),
-            Act(close=(("a", "why"),)),
+            Act(close=(Closing("a", "why"),)),
             state(last=Step.REASONED, superseded=("a",)),
         ),
         (state(), Summarize(), state(last=Step.SUMMARIZED)),
@@ -106,18 +129,35 @@ def test_enter_begins_a_phase(before: LoopState, decision: Decision, after: Loop
     assert after == enter(before, decision)
 
 
-def test_open_calls_are_those_that_are_not_finished() -> None:
+def test_open_calls_are_those_that_have_no_final_result() -> None:
     done = call("a", ToolCallState.FINISHED)
-    message = AssistantMessage([TextBlock("x"), done, call("b"), call("c", ToolCallState.ASKING)])
+    denied = call("d", ToolCallState.FINISHED)
+    asking = call("c", ToolCallState.ASKING)
+    message = AssistantMessage(
+        [TextBlock("x"), done, call("b"), asking, denied, ToolResultBlock("a", "tool")]
+    )
 
-    assert tuple(block.id for block in open_calls(message)) == ("b", "c")
+    assert tuple(block.id for block in open_calls(message)) == ("b", "c", "d")
 
 
 def test_a_resumed_reply_goes_on_where_it_stood() -> None:
     message = AssistantMessage(
-        [call("a", ToolCallState.ASKING), call("b"), call("c", ToolCallState.SUBMITTED)]
+        [
+            call("a", ToolCallState.ASKING),
+            call("b"),
+            call("c", ToolCallState.SUBMITTED),
+            call("d", ToolCallState.FINISHED),
+            call("e", ToolCallState.ALLOWED),
+            ToolResultBlock("e", "tool", state=ToolResultState.RUNNING),
+        ]
     )
 
-    expected = state(iteration=2, calls=("a", "b", "c"), waiting=frozenset({"a", "c"}))
-    assert expected == resume(message, 3, 2)
-    assert evolve(expected, iteration=0) == resume(message, 3, 0)
+    expected = state(
+        iteration=2,
+        calls=("a", "b", "c", "e"),
+        denied=("d",),
+        asking=frozenset("a"),
+        outside=frozenset({"c", "e"}),
+    )
+    assert expected == resume(message, {"e"}, 3, 2)
+    assert evolve(expected, iteration=0) == resume(message, {"e"}, 3, 0)

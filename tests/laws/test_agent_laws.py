@@ -11,7 +11,7 @@ from attrs import evolve
 from reactivex import Observable, operators as ops
 
 from agentscope_rx import event as ev, operators as agent_ops
-from agentscope_rx.agent import ReActAgent
+from agentscope_rx.agent import ReActAgent, RuntimeContext
 from agentscope_rx.errors import ModelConnectionError
 from agentscope_rx.interop import from_async_iterable, to_async_iterable
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, ToolCallState, ToolUseBlock
@@ -210,7 +210,7 @@ def friday(*middlewares: MiddlewareBase, script: Any = (ANSWER, "fin"), **option
 
 def assert_clean(agent: ReActAgent) -> None:
     state = agent.get_agent_state()
-    assert agent._sessions[None, "Friday"].gate.is_idle
+    assert agent._sessions.get(RuntimeContext("Friday")).gate.is_idle
     if state.context and state.checkpoint is None:
         calls = state.context[-1].get_content_blocks(ToolUseBlock)
         assert all(call.state is ToolCallState.FINISHED for call in calls)

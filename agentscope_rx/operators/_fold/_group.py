@@ -39,6 +39,12 @@ class CallGroup:
         result = self.result
         return result if result is not None and result.call is self.call else None
 
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the newest call has a result that ended `running`, and nothing has finished it since."""
+        result = self.own_result
+        return result is not None and result.suspended and self.call is not None and not self.call.finished
+
     def start(self, name: str, model_call: int) -> None:
         call = self.call
         if call is not None and call.model_call == model_call and (call.open or self.own_result is None):

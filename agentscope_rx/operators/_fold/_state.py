@@ -134,6 +134,11 @@ class FoldState:
         """Whether the reply has ended, and nobody is expected to go on with it."""
         return self.settled and not self.waits and self.generate_reason() in FINAL
 
+    @property
+    def suspended(self) -> frozenset[str]:
+        """The ids of unfinished calls whose tool has ended `running`: their outcome comes from outside."""
+        return frozenset(id for id, group in self.calls.items() if group.is_suspended)
+
     def _waiting(self) -> Collection[CallDraft]:
         self.asked = {call: None for call in self.asked if call.waits}
         return self.asked

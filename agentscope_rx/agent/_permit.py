@@ -1,0 +1,130 @@
+"""What may happen with the calls of a batch: run, be handed out, be asked about, or nothing. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import final
+
+from attrs import evolve, field, frozen
+
+from agentscope_rx.agent._loop_state import Closing
+from agentscope_rx.event import (
+    AgentEvent,
+    RequestStopEvent,
+    RequireExternalExecutionEvent,
+    RequireUserConfirmEvent,
+)
+from agentscope_rx.message import (
+    ContentBlock,
+    GenerateReason,
+    ToolCallState,
+    ToolResultBlock,
+    ToolResultState,
+    ToolUseBlock,
+)
+from agentscope_rx.permission import (
+    PermissionBehavior,
+    PermissionContextState,
+    PermissionDecision,
+    PermissionRule,
+    decide,
+)
+from agentscope_rx.tool import Toolkit
+
+__all__ = ["Permits", "all_denied", "permits", "questions"]
+
+
+@final
+@frozen
+class Permits:
+    """The calls of a batch, by what may happen with them; each tuple in the order of the calls.
+
+    Attributes:
+        run: to run now.
+        outside: allowed, but their outcome comes from outside.
+        ask: to ask the human about.
+        rules: by call id, the rules that would avoid the question.
+        deny: not allowed.
+    """
+
+    run: tuple[ToolUseBlock, ...] = ()
+    outside: tuple[ToolUseBlock, ...] = ()
+    ask: tuple[ToolUseBlock, ...] = ()
+    rules: Mapping[str, tuple[PermissionRule, ...]] = field(factory=dict[str, tuple[PermissionRule, ...]])
+    deny: tuple[Closing, ...] = ()
+
+
+def permits(
+    calls: Iterable[ToolUseBlock],
+    toolkit: Toolkit,
+    permission: PermissionContextState,
+    *,
+    configured: bool,
+    outside: Collection[str] = (),
+) -> Permits:
+    """Sort the calls of a batch.
+
+    1. Calls that are `outside` already have been allowed.
+    2. `permission.decide` says what of the others is allowed, with which arguments, and what is asked.
+    3. An external tool does not run here.
+    """
+    run: list[ToolUseBlock] = []
+    handed_out: list[ToolUseBlock] = []
+    ask: list[ToolUseBlock] = []
+    rules: dict[str, tuple[PermissionRule, ...]] = {}
+    deny: list[Closing] = []
+    for call in calls:
+        if call.id in outside:
+            handed_out.append(call)
+            continue
+        tool = toolkit.get(call.name)
+        decision = decide(call, tool, permission, configured=configured)
+        match decision.behavior:
+            case PermissionBehavior.DENY:
+                deny.append(Closing(call.id, decision.message, ToolResultState.DENIED))
+            case PermissionBehavior.ASK:
+                ask.append(call)
+                rules[call.id] = decision.suggested_rules or ()
+            case _:
+                (handed_out if tool is not None and tool.external else run).append(_updated(call, decision))
+    return Permits(tuple(run), tuple(handed_out), tuple(ask), rules, tuple(deny))
+
+
+def _updated(call: ToolUseBlock, decision: PermissionDecision) -> ToolUseBlock:
+    if decision.updated_input is None:
+        return call
+    return evolve(call, input=decision.updated_input, content=None)
+
+
+def questions(reply_id: str, permits: Permits, suspended: Iterable[ToolUseBlock]) -> Iterator[AgentEvent]:
+    """Ask about what is to be asked; else name what waits for the outside. Humans come first."""
+    if permits.ask:
+        calls = [evolve(call, state=ToolCallState.ASKING) for call in permits.ask]
+        yield RequireUserConfirmEvent(reply_id, calls, permits.rules)
+        yield RequestStopEvent("permission asking", GenerateReason.PERMISSION_ASKING, reply_id=reply_id)
+        return
+    outside = [evolve(call, state=ToolCallState.SUBMITTED) for call in (*permits.outside, *suspended)]
+    if outside:
+        yield RequireExternalExecutionEvent(reply_id, outside)
+
+
+def all_denied(content: Sequence[ContentBlock], by_rule: Collection[str]) -> bool:
+    """Return whether every call of the reply's last step was denied, by the human or `by_rule`.
+
+    A human's denial finishes a call at once; the last step is all behind the results of the one before.
+    """
+    results: dict[str, ToolResultState] = {}
+    calls: list[ToolUseBlock] = []
+    for block in reversed(content):
+        if isinstance(block, ToolUseBlock):
+            calls.append(block)
+        elif isinstance(block, ToolResultBlock):
+            if calls:
+                break
+            results[block.id] = block.state
+    return bool(calls) and all(
+        call.id in by_rule
+        or results.get(call.id) is ToolResultState.DENIED
+        or (call.id not in results and call.state is ToolCallState.FINISHED)
+        for call in calls
+    )

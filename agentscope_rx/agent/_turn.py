@@ -1,0 +1,169 @@
+"""One turn in a session: it begins when the place is free, and frees it only when all is clean and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Generic, Protocol, TypeVar
+
+from reactivex import Observable, abc
+from reactivex.disposable import Disposable, SingleAssignmentDisposable
+
+from agentscope_rx.agent._gate import Gate
+from agentscope_rx.interop import CallScheduler, as_error, goes_on
+
+__all__ = ["Keeper", "in_turn"]
+
+T = TypeVar("T")
+
+GRACE: Final = 5.0
+"""How long, in seconds, a disposed call may take to clean up before its session is freed all the same."""
+
+
+class Keeper(Protocol):
+    """Keeps what a turn has made of a session."""
+
+    def keep(self) -> None:
+        """Keep it in memory."""
+        ...
+
+    def left(self) -> None:
+        """Note that the place is free again."""
+        ...
+
+    @property
+    def write(self) -> Callable[[], Awaitable[None]] | None:
+        """Writes it to where it outlives the process; None if there is nowhere."""
+        ...
+
+
+def in_turn(gate: Gate, body: Callable[[CallScheduler], Observable[T]], keeper: Keeper) -> Observable[T]:
+    """Run a call when its turn in the session has come.
+
+    1. Waits for the calls before it; a call disposed while it waits never begins.
+    2. When the body ends or is disposed, waits (bounded) until every task of the call has ended, keeps, and
+       only then frees the session; an end is forwarded after that.
+    3. A call whose event loop was closed under it is kept and frees the session when the next one comes.
+
+    Errors: those of the body (a failing keeper is added as a note), and of the keeper.
+    """
+
+    def subscribe(
+        observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        assert isinstance(scheduler, CallScheduler)
+        turn = _Turn(gate, body, keeper, observer, scheduler)
+        gate.enter(scheduler.loop, turn.go, turn.give_up)
+        return Disposable(turn.dispose)
+
+    return Observable(subscribe)
+
+
+class _Turn(Generic[T]):
+    """One call from its place in the queue to its end."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        body: Callable[[CallScheduler], Observable[T]],
+        keeper: Keeper,
+        observer: abc.ObserverBase[T],
+        scheduler: CallScheduler,
+    ) -> None:
+        self._gate = gate
+        self._body = body
+        self._keeper = keeper
+        self._observer = observer
+        self._scheduler = scheduler
+        self._subscription = SingleAssignmentDisposable()
+        self._begun = False
+        self._over = False
+
+    def go(self) -> None:
+        if self._over:
+            self._gate.leave()
+            return
+        self._begun = True
+        part = self._scheduler.part(self._escaped)
+        try:
+            events = self._body(part)
+            self._subscription.disposable = events.subscribe(
+                self._observer.on_next, self._fail, self._complete, scheduler=part
+            )
+        except BaseException as error:
+            self._escaped(error)
+
+    def give_up(self) -> None:
+        self._over = True
+        self._report(self._kept())
+
+    def dispose(self) -> None:
+        if self._over:
+            return
+        self._subscription.dispose()
+        if self._begun:
+            self._when_clean(self._report)
+        else:
+            self._over = True
+
+    def _complete(self) -> None:
+        observer = self._observer
+        self._when_clean(lambda error: observer.on_completed() if error is None else observer.on_error(error))
+
+    def _fail(self, error: Exception) -> None:
+        def forward(unsaved: Exception | None) -> None:
+            if unsaved is not None:
+                error.add_note(f"and the session could not be saved: {unsaved!r}")
+            self._observer.on_error(error)
+
+        self._when_clean(forward)
+
+    def _escaped(self, error: BaseException) -> None:
+        if self._over:
+            raise error
+        self._subscription.dispose()
+        self._fail(as_error(error))
+        if goes_on(error):
+            raise error
+
+    def _when_clean(self, then: Callable[[Exception | None], None]) -> None:
+        self._over = True
+        self._scheduler.post(lambda: self._wait_and_release(then))  # an end may come on any thread
+
+    def _wait_and_release(self, then: Callable[[Exception | None], None]) -> None:
+        if self._scheduler.is_idle and self._keeper.write is None:
+            self._release(then, self._kept())
+            return
+
+        # A callback, and no code behind an await: a loop that is being closed cancels even what never ran.
+        cleaning = self._scheduler.create_task(self._clean(), detached=True)
+        cleaning.add_done_callback(
+            lambda task: self._release(then, self._kept() if task.cancelled() else task.result())
+        )
+
+    async def _clean(self) -> Exception | None:
+        await self._scheduler.drained(GRACE)
+        unsaved = self._kept()
+        if self._keeper.write is None:
+            return unsaved
+        try:
+            await self._keeper.write()
+        except Exception as error:
+            return error
+        return unsaved
+
+    def _release(self, then: Callable[[Exception | None], None], unsaved: Exception | None) -> None:
+        self._gate.leave()
+        then(unsaved)
+        self._keeper.left()
+
+    def _kept(self) -> Exception | None:
+        try:
+            self._keeper.keep()
+        except Exception as error:
+            return error
+        return None
+
+    def _report(self, unsaved: Exception | None) -> None:
+        if unsaved is not None:
+            context = {"message": "a call that was left could not be saved", "exception": unsaved}
+            self._scheduler.loop.call_exception_handler(context)
