@@ -141,7 +141,10 @@ def schema_of_type(hint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         schema = cast("dict[str, Any]", import_module("pydantic").TypeAdapter(hint).json_schema())
         defs: dict[str, Any] = schema.pop("$defs", {})
     else:
-        (schema,), defs = msgspec.json.schema_components([hint], ref_template=_REF + "{name}")
+        try:
+            (schema,), defs = msgspec.json.schema_components([hint], ref_template=_REF + "{name}")
+        except NotImplementedError as error:  # an attrs class with a default that is made of the object
+            raise TypeError(str(error)) from error
         _add_descriptions(hint, defs)
     inlined = _inline(schema, defs, (), kept := set[str]())
     definitions: dict[str, Any] = {}

@@ -124,3 +124,13 @@ def test_only_types_that_hold_themselves_are_definitions() -> None:
 def test_a_type_that_no_json_value_can_be_read_as_is_an_error(hint: Any) -> None:
     with pytest.raises(TypeError):
         schema_of_type(hint)
+
+
+def test_a_class_with_a_default_that_is_made_of_the_object_cannot_be_read_from_json() -> None:
+    @attrs.define
+    class Doubled:
+        one: int
+        two: int = attrs.field(default=attrs.Factory(lambda self: 2 * self.one, takes_self=True))
+
+    with pytest.raises(TypeError, match="takes_self"):
+        schema_of_type(Doubled)
