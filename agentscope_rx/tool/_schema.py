@@ -15,7 +15,16 @@ from agentscope_rx._typed_json import annotated_description, schema_of_type
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.tool._inject import UNSET, Injection, injection
 
-__all__ = ["Parameter", "Signature", "as_json", "describe", "read_schema", "read_signature", "schema_of"]
+__all__ = [
+    "Parameter",
+    "Signature",
+    "as_json",
+    "describe",
+    "json_schema",
+    "read_schema",
+    "read_signature",
+    "schema_of",
+]
 
 
 @final
@@ -160,6 +169,21 @@ def schema_of(signature: Signature, tool: str) -> dict[str, Any]:
         "additionalProperties": signature.open,
         **({"$defs": definitions} if definitions else {}),
     }
+
+
+def json_schema(hint: Any) -> dict[str, Any]:
+    """Return the JSON schema of a type, as of a tool's parameter: `json_schema(list[Order])`.
+
+    It stands in one piece; only of a class that holds itself there are `$defs`. Fields are described with
+    `Annotated[str, "the city"]`.
+
+    Errors: `ConfigurationError` if no JSON value can be read as the type.
+    """
+    try:
+        schema, recurring = schema_of_type(hint)
+    except (TypeError, NameError) as error:
+        raise ConfigurationError(f"{hint!r} has no JSON schema: {error}") from error
+    return {**schema, **({"$defs": recurring} if recurring else {})}
 
 
 def _schema_of_type(parameter: Parameter, tool: str) -> tuple[dict[str, Any], dict[str, Any]]:

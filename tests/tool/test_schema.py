@@ -14,7 +14,7 @@ import pytest
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError
-from agentscope_rx.tool import Tool, ToolEmitter, tool
+from agentscope_rx.tool import Tool, ToolEmitter, json_schema, tool
 
 
 class Unit(enum.Enum):
@@ -261,3 +261,14 @@ def unknown(x: Missing) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 def test_what_no_model_could_fill_in_is_refused_with_the_remedy(function: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         tool(function)
+
+
+def test_any_type_has_the_schema_that_it_has_as_a_parameter() -> None:
+    assert json_schema(list[Place]) == {"type": "array", "items": PLACE}
+    assert json_schema(Tree)["$defs"].keys() == {"Tree"}
+
+
+@pytest.mark.parametrize("hint", [object, Callable[[int], int]])
+def test_a_type_that_no_json_value_is_has_no_schema(hint: Any) -> None:
+    with pytest.raises(ConfigurationError, match="has no JSON schema"):
+        json_schema(hint)
