@@ -32,13 +32,17 @@ def says(
     content: str | None = None,
     *calls: dict[str, Any],
     after_tools: bool | None = None,
+    after_result: str | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """A fixture: what is answered when the newest user message holds `user`.
 
-    `after_tools` tells the round before the tools from the one behind them.
+    `after_tools` tells the round before the tools from the one behind them; `after_result`, the one behind a
+    result that holds a text.
     """
-    match = {"userMessage": user} | ({} if after_tools is None else {"hasToolResult": after_tools})
+    match: dict[str, Any] = {"userMessage": user}
+    match |= {} if after_tools is None else {"hasToolResult": after_tools}
+    match |= {} if after_result is None else {"toolResultContains": after_result}
     response: dict[str, Any] = {} if content is None else {"content": content}
     if calls:
         response["toolCalls"] = list(calls)
