@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from enum import Enum, auto
 from types import NoneType, UnionType
@@ -18,8 +19,14 @@ from agentscope_rx.tool._emitter import ToolEmitter
 
 __all__ = ["UNSET", "Injected", "Injection", "Surroundings", "injection"]
 
+_log = logging.getLogger("agentscope_rx")
+
 _BY_THE_CALL: Final = (RuntimeContext, ToolEmitter, ToolUseBlock, AgentState, SessionState)
 """What every call has of itself, though JSON might hold it."""
+
+
+_MADE_AT_RUN_TIME: Final = 1 << 9
+"""The flag of classes that a `class` statement has made (Python's Py_TPFLAGS_HEAPTYPE)."""
 
 
 class _Unset(Enum):
@@ -104,6 +111,8 @@ def _parts(hint: Any) -> tuple[list[Any], bool, bool]:
 
 
 def _is_of_python(cls: type) -> bool:
+    if cls.__module__ == "builtins":  # as a class does, too, that `exec` has made without a `__name__`
+        return not cls.__flags__ & _MADE_AT_RUN_TIME
     return cls.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
@@ -160,7 +169,9 @@ class Surroundings:
         if wanted.optional:
             return None
         name = wanted.type.__qualname__
-        raise ToolError(
+        problem = (
             f"Tool {self.call.name!r} did not run: there is no {name} for its parameter {parameter!r}. "
             f"The application must give one: RuntimeContext(objects=[{name}(…)])"
         )
+        _log.warning(problem)  # the model reads it too, and can do nothing about it
+        raise ToolError(problem)

@@ -87,6 +87,8 @@ def as_item(value: Any) -> ContentBlock:
     """Read what a generator yields: as what a tool returns, but JSON is a line each."""
     if isinstance(value, ContentBlock):
         return value
+    if blocks := _blocks(value):
+        return ToolResultBlock("", "", blocks)
     if value is None or isinstance(value, str):
         return TextBlock(value or "")
     return TextBlock(f"{as_text(value)}\n")

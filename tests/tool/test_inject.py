@@ -202,7 +202,9 @@ def test_an_object_of_the_call_is_found_by_its_type(function: Any, objects: list
     assert text(run(function, *objects)) == result
 
 
-def test_a_missing_object_is_a_result_that_names_the_type_and_the_remedy() -> None:
+def test_a_missing_object_is_a_result_that_names_the_type_and_the_remedy(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     ran: list[int] = []
 
     def pay(amount: int, db: Db) -> None:
@@ -217,6 +219,7 @@ def test_a_missing_object_is_a_result_that_names_the_type_and_the_remedy() -> No
     end = events[-1]
     assert isinstance(end, ToolResultEndEvent)
     assert (end.state, ran) == (ToolResultState.ERROR, [])
+    assert [f"Error: {record.getMessage()}" for record in caplog.records] == [text(events)]
 
 
 def test_an_object_of_the_toolkit_is_there_in_every_call_and_the_call_s_own_comes_first() -> None:

@@ -148,6 +148,7 @@ def test_items_of_a_generator_are_text_or_a_line_of_json(item: Any, text: str) -
 
 def test_blocks_of_a_generator_pass() -> None:
     assert as_item(IMAGE) is IMAGE
+    assert as_item(["see", IMAGE]) == ToolResultBlock("", "", (TextBlock("see"), IMAGE))
 
 
 def deltas(emitted: ContentBlock | AgentEvent) -> list[AgentEvent]:
