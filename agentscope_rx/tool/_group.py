@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, final
 
 from attrs import Attribute, evolve, field, frozen
@@ -28,7 +28,7 @@ class ToolGroupScope(Name):
     """The model, with the meta tool; and the application."""
 
     EXTERNAL = "EXTERNAL"
-    """The application only."""
+    """The application only, with `agent.update_state`, or in a tool that has the `SessionState`."""
 
 
 def _tools(given: Iterable[Any]) -> tuple[Tool[..., Any], ...]:
@@ -89,7 +89,7 @@ def meta_tool_of(groups: Mapping[str, ToolGroup]) -> Tool[..., Any]:
                 f"There is no group {', '.join(map(repr, unknown))}, so nothing has changed. "
                 f"The groups are: {known}."
             )
-        state.update(_with_groups(lambda active: [n for n in active if n not in mine] + to_activate, groups))
+        state.update(lambda state: _with(state, to_activate, groups))
         return _report([mine[name] for name in mine if name in to_activate])
 
     schema: dict[str, Any] = {
@@ -109,15 +109,15 @@ def meta_tool_of(groups: Mapping[str, ToolGroup]) -> Tool[..., Any]:
     return evolve(made(reset), parameters=parameters)
 
 
-def _with_groups(
-    change: Callable[[Iterable[str]], Iterable[str]], groups: Iterable[str]
-) -> Callable[[AgentState], AgentState]:
-    def changed(state: AgentState) -> AgentState:
-        active = set(change(state.tool_context.activated_groups))
-        names = tuple(name for name in groups if name in active)
-        return evolve(state, tool_context=evolve(state.tool_context, activated_groups=names))
-
-    return changed
+def _with(state: AgentState, chosen: Collection[str], groups: Mapping[str, ToolGroup]) -> AgentState:
+    """Return the state with these groups of the scope META active; the others stay as they are."""
+    active = state.tool_context.activated_groups
+    names = tuple(
+        name
+        for name, group in groups.items()
+        if name in (chosen if group.scope is ToolGroupScope.META else active)
+    )
+    return evolve(state, tool_context=evolve(state.tool_context, activated_groups=names))
 
 
 def _description(groups: Iterable[ToolGroup]) -> str:
@@ -134,5 +134,5 @@ def _description(groups: Iterable[ToolGroup]) -> str:
 def _report(active: Iterable[ToolGroup]) -> str:
     lines = [f"- {group.name}: {', '.join(each.name for each in group.tools)}" for group in active]
     if not lines:
-        return "No group is active now."
+        return "None of your groups is active now."
     return "\n".join(["These groups are active now, with their tools:", *lines])

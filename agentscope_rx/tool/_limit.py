@@ -29,8 +29,9 @@ class OutputLimit:
     """
 
     def __init__(self, max_output: float | None) -> None:
-        self._is_open = max_output is None or max_output == inf
-        characters = 0 if max_output is None or max_output == inf else int(max_output)
+        limit = inf if max_output is None else max_output
+        characters = 0 if limit == inf else int(limit)
+        self._unlimited = limit == inf
         self._kept = characters // 2
         self._room = characters - self._kept
         self._held: deque[Piece] = deque()
@@ -40,7 +41,7 @@ class OutputLimit:
 
     def add(self, block: ContentBlock, metadata: Mapping[str, Any] = EMPTY) -> Iterator[Piece]:
         """Take more of the output; return what passes."""
-        if isinstance(block, TextBlock) and not self._is_open:
+        if isinstance(block, TextBlock) and not self._unlimited:
             yield from self._text(block.text, metadata)
         elif self._held:
             self._held.append((block, metadata))

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import evolve
 
+from agentscope_rx._check import tuple_of
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.model import ToolSchema
 from agentscope_rx.tool._collect import tools_of
@@ -47,7 +48,7 @@ class Toolkit:
         self._given = tools
         self._options: dict[str, Any] = {
             "meta_tool": meta_tool,
-            "objects": tuple(objects),
+            "objects": tuple_of(object, objects),
             "timeout": timeout,
             "max_output": max_output,
         }

@@ -86,6 +86,11 @@ def test_a_schema_in_a_toolkit_or_a_group_is_an_external_tool() -> None:
         assert (found.external, found.schema) == (True, schema)
 
 
+def test_nothing_runs_either_where_it_is_called_as_a_function() -> None:
+    with pytest.raises(ToolSuspendError):
+        pay(amount=3)
+
+
 def test_without_a_schema_it_has_no_parameters() -> None:
     confirm = external_tool("confirm", read_only=True)
 

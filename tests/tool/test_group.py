@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import attrs
 import pytest
 from reactivex import operators as ops
 
+from agentscope_rx.agent import ReActAgent
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import AgentEvent, ToolResultEndEvent, ToolResultTextDeltaEvent
-from agentscope_rx.message import ToolResultState, ToolUseBlock
+from agentscope_rx.message import ToolResultBlock, ToolResultState, ToolUseBlock
 from agentscope_rx.permission import PermissionBehavior, PermissionContextState, PermissionMode, decide
 from agentscope_rx.state import AgentState, SessionState, ToolContextState
+from agentscope_rx.testing import ScriptedCall, ScriptedModel, check_call, pause, tool_call
 from agentscope_rx.tool import ToolGroup, ToolGroupScope, Toolkit, run_tool, tool
 
 
@@ -265,7 +268,7 @@ def test_the_meta_tool_tells_the_model_the_groups_that_it_may_choose() -> None:
             ("math", "net"),
             "These groups are active now, with their tools:\n- math: add, power\n- net: ping",
         ),
-        (["net", "math"], [], (), "No group is active now."),
+        (["net", "math"], [], (), "None of your groups is active now."),
         (
             ["skill", "net", "gone"],
             ["math"],
@@ -325,3 +328,47 @@ def test_two_sessions_of_one_toolkit_have_their_own_groups() -> None:
 
     assert KIT.view(active_in(ann)).names == ("reset_equipped_tools", "search", "add", "power")
     assert KIT.view(active_in(bob)).names == ("reset_equipped_tools", "search", "ping")
+
+
+# In an agent.
+
+
+@pytest.mark.asyncio
+async def test_sessions_of_one_agent_choose_at_the_same_time_and_none_sees_the_choice_of_another() -> None:
+    seen: dict[str, list[tuple[str, ...]]] = {}
+
+    def answer(asked: ScriptedCall) -> list[ToolUseBlock | str]:
+        user, *wanted = asked.text.split()
+        seen.setdefault(user, []).append(tuple(schema.name for schema in asked.tools))
+        if asked.results:
+            return [pause(0.001), "done"]
+        return [pause(0.001), tool_call("reset_equipped_tools", to_activate=wanted)]
+
+    agent = ReActAgent("a", model=ScriptedModel(answer), toolkit=KIT)
+    wishes = {f"user-{i}": ["math"] if i % 2 else [] for i in range(20)}
+
+    async def ask(user: str) -> None:
+        ctx = RuntimeContext(user_id=user)
+        for _ in range(2):
+            await agent.reply(" ".join([user, *wishes[user]]), ctx)
+
+    await asyncio.gather(*map(ask, wishes))
+
+    first = ("reset_equipped_tools", "search", "ping")
+    for user, wanted in wishes.items():
+        then = KIT.view(wanted).names
+        assert seen[user] == [first, then, then, then]
+        assert agent.get_agent_state(RuntimeContext(user_id=user)).tool_context.activated_groups == tuple(
+            wanted
+        )
+
+
+def test_a_tool_that_is_taken_up_and_called_in_one_step_is_not_there_yet() -> None:
+    calls = [tool_call("reset_equipped_tools", to_activate=["math"]), tool_call("power", a=2, b=3)]
+    model = ScriptedModel(calls, tool_call("power", a=2, b=3), "8")
+    record = check_call(ReActAgent("a", model=model, toolkit=KIT), "2 to the 3?")
+
+    results = record.message.get_content_blocks(ToolResultBlock)
+    assert [result.state for result in results] == ["success", "error", "success"]
+    assert results[1].text_content.startswith("Error: Unauthorized tool call: 'power' is not available")
+    assert results[2].text_content == "8"

@@ -146,8 +146,9 @@ def text_of(made: Tool[..., Any]) -> str:
     [
         ({"timeout": -1}, "timeout of tool 'add' is -1"),
         ({"max_output": 0}, "max_output of tool 'add' is 0"),
+        ({"objects": 3}, "3 is no sequence; give a list of object"),
     ],
 )
-def test_wrong_limits_of_a_toolkit_are_refused(options: dict[str, Any], message: str) -> None:
+def test_wrong_options_of_a_toolkit_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         Toolkit(add, **options)
