@@ -15,6 +15,7 @@ from agentscope_rx._check import a
 from agentscope_rx._repr import Brief
 from agentscope_rx.agent._input import CallInput, Given, given
 from agentscope_rx.agent._loop import call_events
+from agentscope_rx.agent._output import Wanted, wanted
 from agentscope_rx.agent._plan import Plan, plan, resumable
 from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._session import Sessions, Stay
@@ -182,7 +183,9 @@ class ReActAgent(Brief):
     )
     _sessions: Sessions = field(default=Factory(_sessions_of, takes_self=True), init=False, repr=False)
 
-    def call(self, input: CallInput = None, ctx: RuntimeContext | None = None) -> Observable[AgentEvent]:
+    def call(
+        self, input: CallInput = None, ctx: RuntimeContext | None = None, output: Any = None
+    ) -> Observable[AgentEvent]:
         """Return the event stream of a call: cold, one call for each subscription.
 
         1. Nothing happens before `subscribe`. Calls of one session run one after the other.
@@ -192,27 +195,34 @@ class ReActAgent(Brief):
            gives.
         4. Disposing cancels the model and the tools, waits for their clean-up, stores what was emitted, and
            only then frees the session.
-        5. In asyncio, subscribe or `await`; in a plain script end with `.run()`, which gives the last event.
+        5. `output` is what the reply is to be beside text: a dataclass, an attrs class, a TypedDict or
+           another type that JSON can be read as, a pydantic model, or a JSON schema as a dict. The message's
+           `structured_output` is such a value. It comes as the text of the answer, where a model can be held
+           to a schema, else by a tool `generate_response`; what does not fit can be put right once. Who goes
+           on with a paused or stopped reply gives `output` again.
+        6. In asyncio, subscribe or `await`; in a plain script end with `.run()`, which gives the last event.
 
-        Errors: those of model and middlewares, after AgentEnd with `error`. A tool that fails is a result.
+        Errors: those of model and middlewares, and `StructuredOutputError`, after AgentEnd with `error`. A
+            tool that fails is a result.
         Source: Java `ReActAgent.streamEvents`.
         """
-        return self._cold(self._bind(ctx), partial(self._work, given(input)))
+        asked = wanted(output, self.model, self.toolkit)
+        return self._cold(self._bind(ctx), partial(self._work, given(input), asked))
 
     def stream_events(
-        self, input: CallInput = None, ctx: RuntimeContext | None = None
+        self, input: CallInput = None, ctx: RuntimeContext | None = None, output: Any = None
     ) -> Observable[AgentEvent]:
         """Do as `call`, under Java's name."""
-        return self.call(input, ctx)
+        return self.call(input, ctx, output)
 
     def reply(
-        self, input: CallInput = None, ctx: RuntimeContext | None = None
+        self, input: CallInput = None, ctx: RuntimeContext | None = None, output: Any = None
     ) -> Observable[AssistantMessage]:
         """Return a call's message: one item, for those who want no events. `agent.reply("hi").run()`.
 
         Source: Java `ReActAgent.call`.
         """
-        return self.call(input, ctx).pipe(to_msg(), shield)
+        return self.call(input, ctx, output).pipe(to_msg(), shield)
 
     def get_agent_state(self, ctx: RuntimeContext | None = None) -> AgentState:
         """Return what the agent remembers of a session; with a `state_store`, as this process last saw it."""
@@ -303,17 +313,29 @@ class ReActAgent(Brief):
         return call_events(run, AgentInput())
 
     def _work(
-        self, given: Given, stay: Stay, ctx: RuntimeContext, scheduler: CallScheduler
+        self,
+        given: Given,
+        asked: Wanted | None,
+        stay: Stay,
+        ctx: RuntimeContext,
+        scheduler: CallScheduler,
     ) -> Observable[AgentEvent]:
         planned = plan(stay.state.value, given)
-        run = self._run(stay, ctx, scheduler, planned)
+        run = self._run(stay, ctx, scheduler, planned, asked)
         return call_events(run, AgentInput(planned.msgs))
 
-    def _run(self, stay: Stay, ctx: RuntimeContext, scheduler: CallScheduler, planned: Plan) -> Run:
+    def _run(
+        self,
+        stay: Stay,
+        ctx: RuntimeContext,
+        scheduler: CallScheduler,
+        planned: Plan,
+        asked: Wanted | None = None,
+    ) -> Run:
         own = (stay.state, self)
         others = (item for item in ctx.objects if not isinstance(item, SessionState) and item is not self)
         ctx = evolve(ctx, objects=(*own, *others))
-        run = Run(self, ctx, scheduler, stay.state, planned, stay.slot)
+        run = Run(self, ctx, scheduler, stay.state, planned, stay.slot, asked)
         stay.begin(run)
         return run
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from attrs import evolve
+
 from agentscope_rx.agent._loop_state import (
     Act,
     Closing,
     Decision,
+    Fail,
     Finish,
     LoopState,
     Pause,
     Reason,
+    Repair,
     Step,
     Summarize,
 )
@@ -33,11 +37,14 @@ def decide(state: LoopState) -> Decision:
        is repeated. Those that the human has denied get their result, and those of a superseded attempt.
     3. After that, what waits for an answer pauses the reply; what does not was left out by a middleware and
        is closed; so are calls that one has put into the summary.
-    4. A reasoning phase that called no tool was the answer.
-    5. Else the model is asked again, until the limit; then once more for a summary.
+    4. Where there is to be a structured output, one that fits ends the reply when nothing is open; what does
+       not fit, or lacks it, can be put right once. At the limit it comes with the summary, or not at all.
+    5. A reasoning phase that called no tool was the answer.
+    6. Else the model is asked again, until the limit; then once more for a summary.
     """
     if state.stop is not None:
         return Finish(state.stop)
+    output = state.output
     match state.last:
         case Step.START | Step.REASONED if state.open_calls:
             return Act(
@@ -45,16 +52,24 @@ def decide(state: LoopState) -> Decision:
                 deny=tuple(Closing(call, DENIED, ToolResultState.DENIED) for call in state.denied),
                 close=tuple(Closing(call, SUPERSEDED) for call in state.superseded),
             )
-        case Step.ACTED if state.asking:
+        case Step.ACTED | Step.CONCLUDED if state.asking:
             return Pause(GenerateReason.PERMISSION_ASKING)
-        case Step.ACTED if state.outside:
+        case Step.ACTED | Step.CONCLUDED if state.outside:
             return Pause(GenerateReason.TOOL_SUSPENDED)
-        case Step.ACTED if state.open_calls:
+        case Step.ACTED | Step.CONCLUDED if state.open_calls:
             return Act(close=closings(state, SKIPPED))
         case Step.SUMMARIZED if state.open_calls:
-            return Act(close=closings(state, TOO_LATE))
-        case Step.SUMMARIZED:
-            return Finish(GenerateReason.MAX_ITERATIONS)
+            answers = tuple(call for call in state.calls if output is not None and call in output.calls)
+            others = evolve(state, calls=tuple(call for call in state.calls if call not in answers))
+            return Act(answers, close=closings(others, TOO_LATE))
+        case Step.SUMMARIZED | Step.CONCLUDED:
+            return Finish(GenerateReason.MAX_ITERATIONS) if output is None or output.given else Fail()
+        case _ if output is not None and output.given:
+            return Finish(GenerateReason.MODEL_STOP)
+        case Step.REASONED if output is not None:
+            return Fail() if output.attempts else Repair()
+        case Step.ACTED if output is not None and output.attempts > 1:
+            return Fail()
         case Step.REASONED:
             return Finish(GenerateReason.MODEL_STOP)
         case _:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import reactivex as rx
 from reactivex import Observable, operators as ops
 
+from agentscope_rx._frozen import EMPTY
 from agentscope_rx.agent._acting import acting
 from agentscope_rx.agent._attempt import attempt, failed_end
 from agentscope_rx.agent._decide import decide
 from agentscope_rx.agent._frame import frame
-from agentscope_rx.agent._loop_state import Act, Finish, Pause, Reason, Summarize
+from agentscope_rx.agent._loop_state import Act, Fail, Finish, Pause, Reason, Repair, Summarize
+from agentscope_rx.agent._output import REPAIR
 from agentscope_rx.agent._reasoning import reasoning, summarizing
 from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._transition import enter
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent
 from agentscope_rx.interop import from_coroutine
-from agentscope_rx.message import GenerateReason
+from agentscope_rx.message import AssistantMessage, GenerateReason
 from agentscope_rx.middleware import AgentInput
 
 __all__ = ["call_events"]
@@ -33,7 +36,7 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
         if error is not None:
             return failed_end(run, error)
         reason = GenerateReason.INTERRUPTED if run.interrupted else GenerateReason.MODEL_STOP
-        return AgentEndEvent(run.reply_id, reason)
+        return AgentEndEvent(run.reply_id, reason, metadata=run.structured.metadata(run.loop))
 
     def outside_the_loop(_: None) -> bool:
         return not run.is_running
@@ -48,18 +51,29 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
 def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
     yield rx.from_iterable(run.opening())
     while not run.interrupted:
+        run.loop = run.structured.look(run.loop)
         decision = decide(run.loop)
         run.loop = enter(run.loop, decision)
         match decision:
             case Reason():
+                run.structured.begin()
                 yield reasoning(run)
                 yield _stored(run)
             case Act():
                 yield acting(run, decision)
             case Summarize():
+                run.structured.begin()
                 yield summarizing(run)
-            case Pause(reason) | Finish(reason):
-                yield _ending(run, reason)
+            case Repair():
+                yield rx.of(run.hint(REPAIR, run.structured.hint()))
+            case Fail():
+                yield rx.throw(run.structured.failure(run.loop))
+            case Pause(reason):
+                yield _ending(run, reason, run.result(reason))
+                return
+            case Finish(reason):
+                output = run.structured.metadata(run.loop)
+                yield _ending(run, reason, run.structured.finished(run.result(reason), run.loop), output)
                 return
 
 
@@ -70,8 +84,10 @@ def _stored(run: Run) -> Observable[AgentEvent]:
     return from_coroutine(lambda: run.write(durable=False)).pipe(ops.flat_map(rx.empty()))
 
 
-def _ending(run: Run, reason: GenerateReason) -> Observable[AgentEvent]:
+def _ending(
+    run: Run, reason: GenerateReason, message: AssistantMessage, metadata: Mapping[str, Any] = EMPTY
+) -> Observable[AgentEvent]:
     return rx.of(
-        AgentResultEvent(run.result(reason), reply_id=run.reply_id),
-        AgentEndEvent(run.reply_id, reason),
+        AgentResultEvent(message, reply_id=run.reply_id),
+        AgentEndEvent(run.reply_id, reason, metadata=metadata),
     )

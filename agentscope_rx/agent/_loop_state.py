@@ -9,16 +9,53 @@ from attrs import frozen
 
 from agentscope_rx.message import GenerateReason, ToolResultState
 
-__all__ = ["Act", "Closing", "Decision", "Finish", "LoopState", "Pause", "Reason", "Step", "Summarize"]
+__all__ = [
+    "Act",
+    "Closing",
+    "Decision",
+    "Fail",
+    "Finish",
+    "LoopState",
+    "Output",
+    "Pause",
+    "Reason",
+    "Repair",
+    "Step",
+    "Summarize",
+]
 
 
 class Step(Enum):
-    """The phase that ran last."""
+    """The phase that ran last; a summary is concluded when the structured output in it was acted on."""
 
     START = auto()
     REASONED = auto()
     ACTED = auto()
     SUMMARIZED = auto()
+    CONCLUDED = auto()
+
+
+@final
+@frozen
+class Output:
+    """How it stands with the structured output that a reply is to give.
+
+    Attributes:
+        calls: tool calls that give it and have no result.
+        given: whether there is one that fits.
+        failures: rounds before this one that gave none that fits.
+        failed: whether a call of this round gave one that does not fit.
+    """
+
+    calls: frozenset[str] = frozenset()
+    given: bool = False
+    failures: int = 0
+    failed: bool = False
+
+    @property
+    def attempts(self) -> int:
+        """Rounds that gave none that fits."""
+        return self.failures + self.failed
 
 
 @final
@@ -35,6 +72,7 @@ class LoopState:
         denied: tool calls that the human has denied and that have no result yet.
         asking: tool calls of `calls` that wait for the human.
         outside: tool calls of `calls` whose outcome comes from outside.
+        output: the structured output; None if there is to be none.
         stop: why to stop, if that was asked for.
     """
 
@@ -46,12 +84,18 @@ class LoopState:
     denied: tuple[str, ...] = ()
     asking: frozenset[str] = frozenset()
     outside: frozenset[str] = frozenset()
+    output: Output | None = None
     stop: GenerateReason | None = None
 
     @property
     def open_calls(self) -> tuple[str, ...]:
         """The tool calls that have no result."""
         return self.superseded + self.calls + self.denied
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the model has ended an answer in which nothing is left to be acted on."""
+        return self.last in (Step.REASONED, Step.SUMMARIZED) and not self.open_calls
 
 
 @final
@@ -94,6 +138,18 @@ class Summarize:
 
 @final
 @frozen
+class Repair:
+    """Tell the model that its answer is not the structured output, to ask it once more."""
+
+
+@final
+@frozen
+class Fail:
+    """End the call with an error: the structured output has not come."""
+
+
+@final
+@frozen
 class Pause:
     """End the call; the reply goes on when what it waits for has come."""
 
@@ -108,5 +164,5 @@ class Finish:
     reason: GenerateReason
 
 
-Decision: TypeAlias = Reason | Act | Summarize | Pause | Finish
+Decision: TypeAlias = Reason | Act | Summarize | Repair | Fail | Pause | Finish
 """What the loop does next."""

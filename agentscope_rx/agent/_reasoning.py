@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
 from typing import Any, Final, cast
 
 import reactivex as rx
@@ -10,7 +12,7 @@ from reactivex import Observable, operators as ops
 
 from agentscope_rx.agent._run import Run
 from agentscope_rx.errors import ConfigurationError
-from agentscope_rx.event import AgentEvent, ExceedMaxItersEvent
+from agentscope_rx.event import AgentEvent, ExceedMaxItersEvent, ToolEvent
 from agentscope_rx.message import Msg, ToolUseBlock, UserMessage
 from agentscope_rx.middleware import ModelCallInput, Phase, ReasoningInput, system_prompt, with_hook
 from agentscope_rx.model import ChatResponse, ToolCallChunk, to_events
@@ -20,6 +22,10 @@ __all__ = ["reasoning", "summarizing"]
 SUMMARIZE: Final = (
     "You have reached the limit of rounds for this task. Use no more tools: "
     "say what you have found out and what is still open."
+)
+CONCLUDE: Final = (
+    "You have reached the limit of rounds for this task. Give the final response now, "
+    "from what you have found out."
 )
 
 
@@ -32,7 +38,7 @@ def reasoning(run: Run) -> Observable[AgentEvent]:
         )
 
     def ask(system: str) -> Observable[AgentEvent]:
-        input = ReasoningInput(run.prompt(system), run.toolkit.schemas(), run.agent.options)
+        input = ReasoningInput(run.prompt(system), run.toolkit.schemas(), run.options)
         return run.through("on_reasoning", core)(input)
 
     return _with_prompt(run, ask)
@@ -41,13 +47,15 @@ def reasoning(run: Run) -> Observable[AgentEvent]:
 def summarizing(run: Run) -> Observable[AgentEvent]:
     """Say that the limit is reached, and ask the model for a last answer without tools.
 
-    Calls that the model makes all the same are dropped before they become events.
+    The one that takes the structured output is none in this sense. Calls of others, which a model may make
+    all the same, are dropped before they become events.
     """
 
     def ask(system: str) -> Observable[AgentEvent]:
-        messages: tuple[Msg, ...] = (*run.prompt(system), UserMessage("system", SUMMARIZE))
-        input = ModelCallInput(messages, (), run.agent.options, model=run.agent.model)
-        return _model_call(run, without_calls=True)(input)
+        tools, text = run.final_tools, SUMMARIZE if run.structured.wanted is None else CONCLUDE
+        messages: tuple[Msg, ...] = (*run.prompt(system), UserMessage("system", text))
+        input = ModelCallInput(messages, tools, run.options, model=run.agent.model)
+        return _model_call(run, {tool.name for tool in tools})(input)
 
     limit = run.agent.max_iters
     return rx.concat(
@@ -62,8 +70,11 @@ def _with_prompt(run: Run, ask: Phase[str]) -> Observable[AgentEvent]:
     return system_prompt(hooks, run.agent, run.ctx, run.agent.sys_prompt).pipe(ops.flat_map(ask))
 
 
-def _model_call(run: Run, without_calls: bool = False) -> Phase[ModelCallInput]:
-    """The chain around one model call; says so when a hook calls the model again after content."""
+def _model_call(run: Run, only: Collection[str] | None = None) -> Phase[ModelCallInput]:
+    """The chain around one model call; says so when a hook calls the model again after content.
+
+    `only` are the tools whose calls may become events; None is all.
+    """
     spoilt = False
 
     def begin(hook: str) -> None:
@@ -87,9 +98,10 @@ def _model_call(run: Run, without_calls: bool = False) -> Phase[ModelCallInput]:
 
             events = to_events(reply_id=run.reply_id, model_name=input.model.model_name, ids=run.ids)
             responses = rx.defer(lambda _: _asked(input))
-            if without_calls:
+            if only is not None and not only:
                 responses = responses.pipe(ops.map(_without_calls))
-            return responses.pipe(events, ops.catch(failed))
+            answer = responses.pipe(events, ops.catch(failed))
+            return answer.pipe(ops.filter(partial(_is_of, only))) if only else answer
 
         return rx.defer(attempt)
 
@@ -113,6 +125,10 @@ def _asked(input: ModelCallInput) -> Observable[ChatResponse]:
             "of an async generator, interop.asyncio.from_async_iterable(lambda: …) makes one"
         )
     return cast("Observable[ChatResponse]", responses)
+
+
+def _is_of(tools: Collection[str], event: AgentEvent) -> bool:
+    return not isinstance(event, ToolEvent) or event.tool_call_name in tools
 
 
 def _without_calls(response: ChatResponse) -> ChatResponse:

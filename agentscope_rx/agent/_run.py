@@ -14,7 +14,9 @@ from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._input import ConfirmResults
 from agentscope_rx.agent._loop_state import LoopState
 from agentscope_rx.agent._mending import Report
+from agentscope_rx.agent._output import Wanted
 from agentscope_rx.agent._plan import Plan
+from agentscope_rx.agent._structured import Structured
 from agentscope_rx.agent._transition import MEANINGFUL, apply, resume
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.event import (
@@ -34,7 +36,7 @@ from agentscope_rx.message import (
     ToolUseBlock,
 )
 from agentscope_rx.middleware import Phase, chain, with_hook
-from agentscope_rx.model import ReplyIds
+from agentscope_rx.model import GenerateOptions, ReplyIds, ToolSchema
 from agentscope_rx.operators import ReplyFold
 from agentscope_rx.permission import PermissionContextState, accept_rules, merged
 from agentscope_rx.state import AgentState, SessionState
@@ -64,6 +66,7 @@ class Run:
         is_running: whether the loop runs; with a slow `on_agent` hook it may not have begun.
         inject: takes an event into the stream of the loop that runs.
         last: the AgentEnd, when it has come.
+        structured: the structured output.
         over: emits `last` when the session is free again.
     """
 
@@ -75,6 +78,7 @@ class Run:
         session: SessionState,
         plan: Plan,
         slot: StateSlot | None = None,
+        wanted: Wanted | None = None,
     ) -> None:
         self.agent = agent
         self.ctx = ctx
@@ -93,12 +97,13 @@ class Run:
         self._answered = False
         self._reports: dict[str, Report] = {}
         self._begun = False
+        seed = None if plan.resumed is None else session.value.checkpoint
+        self.fold = ReplyFold(plan.reply_id, seed=seed)
+        self.structured = Structured(wanted, self.fold)
         if plan.resumed is None:
-            self.fold = ReplyFold(plan.reply_id)
             self.ids = ReplyIds()
-            self.loop = LoopState(agent.max_iters)
+            self.loop = LoopState(agent.max_iters, output=self.structured.so_far(None))
         else:
-            self.fold = ReplyFold(plan.reply_id, seed=session.value.checkpoint)
             self.ids = _taken(plan.resumed)
             self.loop = self._resumed(plan.iteration)
         self._slot = slot
@@ -107,7 +112,21 @@ class Run:
     @property
     def toolkit(self) -> Toolkit:
         """The tools that the session has now."""
-        return self.agent.toolkit.view(self.session.value.tool_context.activated_groups)
+        toolkit = self.agent.toolkit.view(self.session.value.tool_context.activated_groups)
+        wanted = self.structured.wanted
+        return toolkit if wanted is None else wanted.toolkit(toolkit)
+
+    @property
+    def final_tools(self) -> tuple[ToolSchema, ...]:
+        """The tools that are left at the limit of rounds: the one that takes the structured output."""
+        wanted = self.structured.wanted
+        return () if wanted is None or wanted.tool is None else (wanted.tool.schema,)
+
+    @property
+    def options(self) -> GenerateOptions:
+        """How the model is to answer."""
+        options, wanted = self.agent.options, self.structured.wanted
+        return options if wanted is None else wanted.options(options)
 
     @property
     def permission(self) -> PermissionContextState:
@@ -133,14 +152,18 @@ class Run:
             yield ExternalExecutionResultEvent(self.reply_id, answers.results)
         for msg in self._plan.msgs:
             if msg.text_content:
-                block_id = self.ids.block("hint")
-                yield HintBlockEvent(self.reply_id, block_id, msg.name or "user", msg.text_content)
+                yield self.hint(msg.name or "user", msg.text_content)
+
+    def hint(self, source: str, text: str) -> HintBlockEvent:
+        """Return a hint to the model as an event of the reply."""
+        return HintBlockEvent(self.reply_id, self.ids.block("hint"), source, text)
 
     def record(self, event: AgentEvent) -> None:
         """Take an event into the message and into the loop's state, which knows no more than the message."""
         if not self.fold.apply(event) or type(event) not in _NOTED:
             return
         self.loop = apply(self.loop, event)
+        self.structured.take(event)
         if isinstance(event, AgentStartEvent):
             self._begun = True
         elif isinstance(event, AgentEndEvent):
@@ -180,7 +203,9 @@ class Run:
         self.cut.on_next(None)
 
     def _resumed(self, iteration: int) -> LoopState:
-        return resume(self.message(), self.fold.suspended, self.agent.max_iters, iteration)
+        message = self.message()
+        output = self.structured.so_far(message)
+        return resume(message, self.fold.suspended, self.agent.max_iters, iteration, output)
 
     def message(self) -> AssistantMessage:
         """Return the reply as far as it has come."""

@@ -7,7 +7,16 @@ from typing import Final
 
 from attrs import evolve
 
-from agentscope_rx.agent._loop_state import Act, Decision, LoopState, Reason, Step, Summarize
+from agentscope_rx.agent._loop_state import (
+    Act,
+    Decision,
+    LoopState,
+    Output,
+    Reason,
+    Repair,
+    Step,
+    Summarize,
+)
 from agentscope_rx.event import (
     AgentEvent,
     ConfirmResult,
@@ -28,6 +37,7 @@ from agentscope_rx.message import (
     ToolResultState,
     ToolUseBlock,
 )
+from agentscope_rx.output import GENERATE_RESPONSE
 
 __all__ = ["MEANINGFUL", "apply", "enter", "open_calls", "resume"]
 
@@ -50,11 +60,22 @@ def enter(state: LoopState, decision: Decision) -> LoopState:
     """Return the state in which the phase of `decision` begins."""
     match decision:
         case Reason():
-            return evolve(state, last=Step.REASONED, iteration=state.iteration + 1, calls=(), superseded=())
+            return evolve(
+                state,
+                last=Step.REASONED,
+                iteration=state.iteration + 1,
+                calls=(),
+                superseded=(),
+                output=_next_round(state.output),
+            )
+        case Act(run=run) if run and state.last is Step.SUMMARIZED:
+            return evolve(state, last=Step.CONCLUDED)
         case Act(run=run, deny=deny) if run or deny:
             return evolve(state, last=Step.ACTED)
         case Summarize():
-            return evolve(state, last=Step.SUMMARIZED)
+            return evolve(state, last=Step.SUMMARIZED, output=_next_round(state.output))
+        case Repair():
+            return evolve(state, last=Step.START, output=_next_round(state.output, failed=True))
         case _:
             return state
 
@@ -67,13 +88,13 @@ def apply(state: LoopState, event: AgentEvent) -> LoopState:
         case ModelCallStartEvent():
             return evolve(state, superseded=state.superseded + state.calls, calls=())
         case ToolCallStartEvent(tool_call_id=call) if call not in state.calls:
-            return evolve(state, calls=(*state.calls, call))
+            return evolve(state, calls=(*state.calls, call), output=_begun(state.output, event))
         case ToolResultStartEvent(tool_call_id=call) if call in state.outside:
             return evolve(state, outside=state.outside - {call})
         case ToolResultEndEvent(tool_call_id=call, state=ToolResultState.RUNNING):
             return evolve(state, outside=state.outside | {call})
         case ToolResultEndEvent(tool_call_id=call):
-            return _settle(state, {call})
+            return _settle(evolve(state, output=_ended(state, event)), {call})
         case RequireUserConfirmEvent(tool_calls=calls):
             return evolve(state, asking=state.asking | _known(state, calls))
         case RequireExternalExecutionEvent(tool_calls=calls):
@@ -87,6 +108,32 @@ def apply(state: LoopState, event: AgentEvent) -> LoopState:
             return evolve(state, stop=reason)
         case _:
             return state
+
+
+def _next_round(output: Output | None, *, failed: bool = False) -> Output | None:
+    if output is None:
+        return None
+    return evolve(output, failures=output.failures + (failed or output.failed), failed=False)
+
+
+def _begun(output: Output | None, event: ToolCallStartEvent) -> Output | None:
+    if output is None or event.tool_call_name != GENERATE_RESPONSE:
+        return output
+    return evolve(output, calls=output.calls | {event.tool_call_id})
+
+
+def _ended(state: LoopState, event: ToolResultEndEvent) -> Output | None:
+    output, call = state.output, event.tool_call_id
+    if output is None or call not in output.calls:
+        return output
+    fits = event.state is ToolResultState.SUCCESS
+    failed = not fits and call in state.calls  # the result of a superseded call says nothing of its output
+    return evolve(
+        output,
+        calls=output.calls - {call},
+        given=output.given or fits,
+        failed=output.failed or failed,
+    )
 
 
 def _known(state: LoopState, calls: Collection[ToolUseBlock]) -> set[str]:
@@ -137,11 +184,16 @@ def open_calls(message: AssistantMessage) -> tuple[ToolUseBlock, ...]:
 
 
 def resume(
-    message: AssistantMessage, suspended: Collection[str], max_iters: int, iteration: int
+    message: AssistantMessage,
+    suspended: Collection[str],
+    max_iters: int,
+    iteration: int,
+    output: Output | None = None,
 ) -> LoopState:
     """Return the state in which a call goes on with an unfinished reply.
 
-    `suspended` are the calls whose tool has said that the outcome comes from outside.
+    `suspended` are the calls whose tool has said that the outcome comes from outside, `output` is how it
+    stands with the structured output.
     """
     calls = open_calls(message)
 
@@ -155,4 +207,5 @@ def resume(
         denied=ids(ToolCallState.FINISHED),
         asking=frozenset(ids(ToolCallState.ASKING)),
         outside=frozenset(ids(ToolCallState.SUBMITTED)) | frozenset(suspended),
+        output=output,
     )
