@@ -98,6 +98,63 @@ FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
         says("prime", None, calls("is_prime", n=17), after_tools=False),
         says("prime", "It is not at hand any more.", after_tools=True),
     ],
+    "17_structured_output": [
+        says(
+            "Extract the product",
+            None,
+            calls(
+                "generate_response",
+                response={
+                    "product_type": "notebook",
+                    "brand": "Apple",
+                    "min_ram": 16,
+                    "max_budget": 2000,
+                    "features": ["light", "for travel"],
+                },
+            ),
+        ),
+        says(
+            "Extract the contact",
+            None,
+            calls(
+                "generate_response",
+                response={"name": "Ada", "email": "ada@example.com", "phone": "+1-555-0100"},
+            ),
+        ),
+        says(
+            "Analyze the review",
+            None,
+            calls(
+                "generate_response",
+                response={
+                    "overall_sentiment": "positive",
+                    "positive_score": 0.9,
+                    "negative_score": 0.1,
+                    "key_topics": ["service"],
+                    "summary": "Happy.",
+                },
+            ),
+        ),
+    ],
+    "18_structured_output_fallback": [
+        says(
+            "Extract the product",
+            None,
+            calls("generate_response", response={"product_type": "laptop", "min_ram": "many"}),
+            after_tools=False,
+        ),
+        says(
+            "Extract the product",
+            None,
+            calls("generate_response", product_type="laptop", min_ram=16, max_budget=2000),
+            after_tools=True,
+        ),
+        says(
+            "Extract the contact",
+            None,
+            calls("generate_response", response='{"name": "Ada Okafor", "email": "ada@example.com"}'),
+        ),
+    ],
     "20_application_layer_rag": [
         says("[refund-policy]", "Yes, prorated, within 30 days of purchase."),
     ],
