@@ -194,7 +194,7 @@ class ToolArgumentsError(ToolError):
 
 
 class ToolSuspendError(ToolError):
-    """A tool raises it to suspend its call, whose outcome comes from outside; `reason` is for who gives it."""
+    """A tool raises it to suspend its call: the outcome comes from outside; `reason` says why."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)

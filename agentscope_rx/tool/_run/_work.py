@@ -60,9 +60,6 @@ class Work:
         """
         self._attempts += 1
         function = partial(self._tool.function, **self._arguments())
-        seconds = self._tool.timeout
-        if self._attempts == 1 and seconds is not None and seconds != inf:
-            self._timeout = self._loop.call_later(seconds, self._expire, seconds)
         if inspect.isasyncgenfunction(function):
             self._start(partial(_streamed, function, self._channel, self._convert))
         elif inspect.iscoroutinefunction(function):
@@ -70,6 +67,9 @@ class Work:
         else:
             work = partial(copy_context().run, _work_in_thread, function, self._channel, self._convert)
             Thread(target=work, name=f"tool {self._tool.name}", daemon=True).start()
+        seconds = self._tool.timeout
+        if self._attempts == 1 and seconds is not None and seconds != inf:
+            self._timeout = self._loop.call_later(seconds, self._expire, seconds)
 
     def follows(self, outcome: Outcome) -> bool:
         """Go on with what was returned, if that is something to wait for or to stream; or try again."""
