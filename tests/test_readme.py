@@ -55,7 +55,7 @@ def pasted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         for program in code(README, "python"):
-            exec(compile(program, "README.md", "exec"), names)
+            exec(compile(program, "README.md", "exec", dont_inherit=True), names)
     return names
 
 
@@ -67,6 +67,10 @@ def test_the_programs_run_one_after_the_other(pasted: dict[str, Any]) -> None:
         "_OnActing",
         "_OnModelCall",
     ]
+
+
+def test_its_structured_reply_is_of_its_class(pasted: dict[str, Any]) -> None:
+    assert pasted["city"] == pasted["City"]("Lisbon")
 
 
 def test_its_middlewares_do_what_they_are_for(pasted: dict[str, Any]) -> None:

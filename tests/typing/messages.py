@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from dataclasses import dataclass
+from typing import TypedDict, assert_type
 
 from agentscope_rx.message import (
     AssistantMessage,
@@ -16,6 +17,20 @@ from agentscope_rx.message import (
     URLSource,
     UserMessage,
 )
+
+
+@dataclass
+class City:
+    """A class for structured output."""
+
+    name: str
+
+
+class Point(TypedDict):
+    """Another way to say what it is."""
+
+    x: int
+
 
 TEXT, DATA = TextBlock("hi"), DataBlock(URLSource("https://example.com/a.png"))
 
@@ -39,4 +54,7 @@ def check(message: AssistantMessage) -> None:
     assert_type(message.text_content, str)
     assert_type(message.content, tuple[ContentBlock, ...])
     assert_type(message.usage, ChatUsage | None)
+    assert_type(message.get_structured_data(City), City)
+    assert_type(message.get_structured_data(Point), Point)
+    assert_type(message.get_structured_data(list[City]), list[City])
     assert_type(UserMessage("hi"), UserMessage)
