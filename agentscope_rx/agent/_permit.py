@@ -66,7 +66,7 @@ def permits(
 
     1. Calls that are `outside` already have been allowed.
     2. `permission.decide` says what of the others is allowed, with which arguments, and what is asked.
-    3. An external tool does not run here.
+    3. An external tool does not run here; a call of it whose arguments do not fit does, to get its error.
     """
     run: list[ToolUseBlock] = []
     handed_out: list[ToolUseBlock] = []
@@ -86,7 +86,9 @@ def permits(
                 ask.append(call)
                 rules[call.id] = decision.suggested_rules or ()
             case _:
-                (handed_out if tool is not None and tool.external else run).append(_updated(call, decision))
+                call = _updated(call, decision)
+                runs_elsewhere = tool is not None and tool.external and tool.arguments(call) is not None
+                (handed_out if runs_elsewhere else run).append(call)
     return Permits(tuple(run), tuple(handed_out), tuple(ask), rules, tuple(deny))
 
 
