@@ -103,6 +103,16 @@ def _positive(_: Any, attribute: Attribute[Any], number: Any) -> None:
         raise ConfigurationError(f"{attribute.name} is {number!r}; give a whole number of at least 1")
 
 
+def _not_negative(_: Any, attribute: Attribute[Any], number: Any) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ConfigurationError(f"{attribute.name} is {number!r}; give a whole number, or 0 for none")
+
+
+def _a_model_or_none(instance: Any, attribute: Attribute[Any], model: Any) -> None:
+    if model is not None:
+        _a_model(instance, attribute, model)
+
+
 def _positive_or_none(instance: Any, attribute: Attribute[Any], number: Any) -> None:
     if number is not None:
         _positive(instance, attribute, number)
@@ -157,6 +167,9 @@ class ReActAgent(Brief):
         middlewares: wrapped around its phases, the first outermost.
         max_iters: how many reasoning phases a reply may have before it must sum up.
         options: how the model is to answer.
+        max_retries: how often a model that fails is asked again, before it has said anything, and only where
+            that can help (`model.backoff`).
+        fallback_model: what is asked where `model` fails all the same before it has said anything.
         max_concurrent_tools: how many tools of one batch run at once; None is all.
         description: what the agent is good for, for other agents.
         permission: what the tools may do unasked: a `PermissionContextState`, or only its mode. None: tools
@@ -174,6 +187,8 @@ class ReActAgent(Brief):
     middlewares: Sequence[MiddlewareBase] = field(default=(), converter=_middlewares, kw_only=True)
     max_iters: int = field(default=10, validator=_positive, kw_only=True)
     options: GenerateOptions = field(factory=GenerateOptions, validator=a(GenerateOptions), kw_only=True)
+    max_retries: int = field(default=3, validator=_not_negative, kw_only=True)
+    fallback_model: ChatModel | None = field(default=None, validator=_a_model_or_none, kw_only=True)
     max_concurrent_tools: int | None = field(default=None, validator=_positive_or_none, kw_only=True)
     description: str = field(default="", kw_only=True)
     permission: PermissionContextState | None = field(default=None, converter=_permission, kw_only=True)

@@ -15,6 +15,7 @@ from agentscope_rx.agent._loop_state import (
     LoopState,
     Pause,
     Reason,
+    Remind,
     Repair,
     Step,
     Summarize,
@@ -39,7 +40,8 @@ def decide(state: LoopState) -> Decision:
        is closed; so are calls that one has put into the summary.
     4. Where there is to be a structured output, one that fits ends the reply when nothing is open; what does
        not fit, or lacks it, can be put right once. At the limit it comes with the summary, or not at all.
-    5. A reasoning phase that called no tool was the answer.
+    5. A reasoning phase that called no tool was the answer; if it said nothing, the model is told so, once
+       in a reply, and asked again.
     6. Else the model is asked again, until the limit; then once more for a summary.
     """
     if state.stop is not None:
@@ -70,6 +72,8 @@ def decide(state: LoopState) -> Decision:
             return Fail() if output.attempts else Repair()
         case Step.ACTED if output is not None and output.attempts > 1:
             return Fail()
+        case Step.REASONED if state.silent and not state.reminded and state.iteration < state.max_iters:
+            return Remind()
         case Step.REASONED:
             return Finish(GenerateReason.MODEL_STOP)
         case _:

@@ -13,11 +13,20 @@ from agentscope_rx.agent._acting import acting
 from agentscope_rx.agent._attempt import attempt, failed_end
 from agentscope_rx.agent._decide import decide
 from agentscope_rx.agent._frame import frame
-from agentscope_rx.agent._loop_state import Act, Fail, Finish, Pause, Reason, Repair, Summarize
+from agentscope_rx.agent._loop_state import (
+    Act,
+    Fail,
+    Finish,
+    Pause,
+    Reason,
+    Remind,
+    Repair,
+    Summarize,
+)
 from agentscope_rx.agent._output import REPAIR
-from agentscope_rx.agent._reasoning import reasoning, summarizing
+from agentscope_rx.agent._reasoning import REMINDER, reasoning, summarizing
 from agentscope_rx.agent._run import Run
-from agentscope_rx.agent._transition import enter
+from agentscope_rx.agent._transition import EMPTY_RESPONSE, enter, heard
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent
 from agentscope_rx.interop import from_coroutine
 from agentscope_rx.message import AssistantMessage, GenerateReason
@@ -56,11 +65,16 @@ def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
         run.loop = enter(run.loop, decision)
         match decision:
             case Reason():
+                before = len(run.fold.blocks)
                 run.structured.begin()
                 yield reasoning(run)
+                if not run.loop.calls:
+                    run.loop = heard(run.loop, run.fold.content()[before:])
                 yield _stored(run)
             case Act():
                 yield acting(run, decision)
+            case Remind():
+                yield rx.of(run.hint(EMPTY_RESPONSE, REMINDER))
             case Summarize():
                 run.structured.begin()
                 yield summarizing(run)

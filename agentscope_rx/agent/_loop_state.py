@@ -19,6 +19,7 @@ __all__ = [
     "Output",
     "Pause",
     "Reason",
+    "Remind",
     "Repair",
     "Step",
     "Summarize",
@@ -74,6 +75,8 @@ class LoopState:
         outside: tool calls of `calls` whose outcome comes from outside.
         output: the structured output; None if there is to be none.
         stop: why to stop, if that was asked for.
+        silent: whether the last reasoning phase said nothing.
+        reminded: whether the model was told so, once in a reply.
     """
 
     max_iters: int
@@ -86,6 +89,8 @@ class LoopState:
     outside: frozenset[str] = frozenset()
     output: Output | None = None
     stop: GenerateReason | None = None
+    silent: bool = False
+    reminded: bool = False
 
     @property
     def open_calls(self) -> tuple[str, ...]:
@@ -112,6 +117,12 @@ class Closing:
 @frozen
 class Reason:
     """Ask the model."""
+
+
+@final
+@frozen
+class Remind:
+    """Tell the model that it has said nothing."""
 
 
 @final
@@ -164,5 +175,5 @@ class Finish:
     reason: GenerateReason
 
 
-Decision: TypeAlias = Reason | Act | Summarize | Repair | Fail | Pause | Finish
+Decision: TypeAlias = Reason | Remind | Act | Summarize | Repair | Fail | Pause | Finish
 """What the loop does next."""

@@ -10,14 +10,16 @@ import reactivex as rx
 from attrs import evolve
 from reactivex import Observable, operators as ops
 
+from agentscope_rx.agent._fallback import or_else
 from agentscope_rx.agent._run import Run
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import AgentEvent, ExceedMaxItersEvent, ToolEvent
 from agentscope_rx.message import Msg, ToolUseBlock, UserMessage
 from agentscope_rx.middleware import ModelCallInput, Phase, ReasoningInput, system_prompt, with_hook
-from agentscope_rx.model import ChatResponse, ToolCallChunk, to_events
+from agentscope_rx.model import ChatResponse, ToolCallChunk, backoff, to_events
+from agentscope_rx.operators import retry_before_first_event
 
-__all__ = ["reasoning", "summarizing"]
+__all__ = ["REMINDER", "reasoning", "summarizing"]
 
 SUMMARIZE: Final = (
     "You have reached the limit of rounds for this task. Use no more tools: "
@@ -27,6 +29,7 @@ CONCLUDE: Final = (
     "You have reached the limit of rounds for this task. Give the final response now, "
     "from what you have found out."
 )
+REMINDER: Final = "Your last answer was empty. Answer the user, or call a tool if you need one."
 
 
 def reasoning(run: Run) -> Observable[AgentEvent]:
@@ -71,9 +74,10 @@ def _with_prompt(run: Run, ask: Phase[str]) -> Observable[AgentEvent]:
 
 
 def _model_call(run: Run, only: Collection[str] | None = None) -> Phase[ModelCallInput]:
-    """The chain around one model call; says so when a hook calls the model again after content.
+    """The chain around one model call, and inside it the model, asked again where that may help.
 
-    `only` are the tools whose calls may become events; None is all.
+    Says so when a hook calls the model again after content. `only` are the tools whose calls may become
+    events; None is all.
     """
     spoilt = False
 
@@ -87,6 +91,16 @@ def _model_call(run: Run, only: Collection[str] | None = None) -> Phase[ModelCal
         spoilt = False
 
     def core(input: ModelCallInput) -> Observable[AgentEvent]:
+        fallback = run.agent.fallback_model
+        asked = patient(input)
+        if fallback is None or fallback is input.model:
+            return asked
+        return asked.pipe(or_else(patient(evolve(input, model=fallback))))
+
+    def patient(input: ModelCallInput) -> Observable[AgentEvent]:
+        return ask(input).pipe(retry_before_first_event(run.agent.max_retries + 1, wait=backoff))
+
+    def ask(input: ModelCallInput) -> Observable[AgentEvent]:
         def attempt(_: object) -> Observable[AgentEvent]:
             begin("on_model_call")
             before = len(run.fold.blocks)
@@ -97,7 +111,7 @@ def _model_call(run: Run, only: Collection[str] | None = None) -> Phase[ModelCal
                 return rx.throw(error)
 
             events = to_events(reply_id=run.reply_id, model_name=input.model.model_name, ids=run.ids)
-            responses = rx.defer(lambda _: _asked(input))
+            responses = rx.defer(lambda _: _asked(run, input))
             if only is not None and not only:
                 responses = responses.pipe(ops.map(_without_calls))
             answer = responses.pipe(events, ops.catch(failed))
@@ -117,8 +131,8 @@ def _model_call(run: Run, only: Collection[str] | None = None) -> Phase[ModelCal
     return call
 
 
-def _asked(input: ModelCallInput) -> Observable[ChatResponse]:
-    responses: Any = input.model.stream(input.messages, input.tools, input.options)
+def _asked(run: Run, input: ModelCallInput) -> Observable[ChatResponse]:
+    responses: Any = input.model.stream(run.closed(input.messages), input.tools, input.options)
     if not isinstance(responses, Observable):
         raise ConfigurationError(
             f"stream() of {input.model!r} returned {responses!r}; return an Observable of ChatResponse: "

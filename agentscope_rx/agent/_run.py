@@ -16,6 +16,7 @@ from agentscope_rx.agent._loop_state import LoopState
 from agentscope_rx.agent._mending import Report
 from agentscope_rx.agent._output import Wanted
 from agentscope_rx.agent._plan import Plan
+from agentscope_rx.agent._prompt import PromptCloser
 from agentscope_rx.agent._structured import Structured
 from agentscope_rx.agent._transition import MEANINGFUL, apply, resume
 from agentscope_rx.context import RuntimeContext
@@ -65,6 +66,7 @@ class Run:
         interrupted: whether it was told to.
         is_running: whether the loop runs; with a slow `on_agent` hook it may not have begun.
         inject: takes an event into the stream of the loop that runs.
+        closed: makes of a prompt one in which each tool call has its result.
         last: the AgentEnd, when it has come.
         structured: the structured output.
         over: emits `last` when the session is free again.
@@ -93,6 +95,7 @@ class Run:
         self.over: AsyncSubject[AgentEvent | None] = AsyncSubject()
         self.is_running = False
         self.inject: Callable[[AgentEvent], None] = _nowhere
+        self.closed = PromptCloser()
         self._plan = plan
         self._answered = False
         self._reports: dict[str, Report] = {}

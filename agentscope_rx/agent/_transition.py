@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from attrs import evolve
@@ -13,6 +13,7 @@ from agentscope_rx.agent._loop_state import (
     LoopState,
     Output,
     Reason,
+    Remind,
     Repair,
     Step,
     Summarize,
@@ -32,6 +33,10 @@ from agentscope_rx.event import (
 )
 from agentscope_rx.message import (
     AssistantMessage,
+    ContentBlock,
+    HintBlock,
+    TextBlock,
+    ThinkingBlock,
     ToolCallState,
     ToolResultBlock,
     ToolResultState,
@@ -39,7 +44,10 @@ from agentscope_rx.message import (
 )
 from agentscope_rx.output import GENERATE_RESPONSE
 
-__all__ = ["MEANINGFUL", "apply", "enter", "open_calls", "resume"]
+__all__ = ["EMPTY_RESPONSE", "MEANINGFUL", "apply", "enter", "heard", "open_calls", "resume"]
+
+EMPTY_RESPONSE: Final = "empty_response"
+"""The source of the hint that reminds a model to say something."""
 
 MEANINGFUL: Final[frozenset[type[AgentEvent]]] = frozenset(
     {
@@ -67,6 +75,7 @@ def enter(state: LoopState, decision: Decision) -> LoopState:
                 calls=(),
                 superseded=(),
                 output=_next_round(state.output),
+                silent=False,
             )
         case Act(run=run) if run and state.last is Step.SUMMARIZED:
             return evolve(state, last=Step.CONCLUDED)
@@ -74,10 +83,26 @@ def enter(state: LoopState, decision: Decision) -> LoopState:
             return evolve(state, last=Step.ACTED)
         case Summarize():
             return evolve(state, last=Step.SUMMARIZED, output=_next_round(state.output))
+        case Remind():
+            return evolve(state, last=Step.START, reminded=True)
         case Repair():
             return evolve(state, last=Step.START, output=_next_round(state.output, failed=True))
         case _:
             return state
+
+
+def heard(state: LoopState, blocks: Iterable[ContentBlock]) -> LoopState:
+    """Return the state after a reasoning phase that has brought these blocks.
+
+    Thinking, blank text and hints of middlewares say nothing to the user.
+    """
+    return evolve(state, silent=not any(map(_speaks, blocks)))
+
+
+def _speaks(block: ContentBlock) -> bool:
+    if isinstance(block, TextBlock):
+        return bool(block.text.strip())
+    return not isinstance(block, ThinkingBlock | HintBlock)
 
 
 def apply(state: LoopState, event: AgentEvent) -> LoopState:
@@ -208,4 +233,5 @@ def resume(
         asking=frozenset(ids(ToolCallState.ASKING)),
         outside=frozenset(ids(ToolCallState.SUBMITTED)) | frozenset(suspended),
         output=output,
+        reminded=any(hint.source == EMPTY_RESPONSE for hint in message.get_content_blocks(HintBlock)),
     )

@@ -42,7 +42,8 @@ def chat(once: str | None, model_id: str | None, base_url: str | None, events: b
     Ctrl-C stops the reply, Ctrl-D ends the conversation.
     """
     model = _model(model_id, base_url)
-    agent = ReActAgent("assistant", system, model=model, toolkit=[weather])
+    # Whoever sits before it sees at once what is wrong, and can say it again.
+    agent = ReActAgent("assistant", system, model=model, toolkit=[weather], max_retries=0)
     with asyncio.Runner() as runner:
 
         def say(input: CallInput) -> None:

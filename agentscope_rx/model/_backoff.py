@@ -17,7 +17,7 @@ from agentscope_rx.errors import (
 
 __all__ = ["backoff", "can_pass"]
 
-FIRST: Final = 1.0
+FIRST: Final = 0.5
 """Seconds, at most, before the second attempt; each further one waits up to twice as long."""
 
 LONGEST: Final = 30.0

@@ -259,7 +259,7 @@ def test_two_subscriptions_are_two_calls() -> None:
 
 
 def test_a_failed_call_that_is_tried_again_says_its_input_once() -> None:
-    friday = agent([ModelConnectionError("no")], "yes")
+    friday = agent([ModelConnectionError("no")], "yes", max_retries=0)
 
     message = friday.call("hi").pipe(ops.retry(2), agent_ops.to_msgs(), ops.last()).run()
 
@@ -437,7 +437,7 @@ def test_sessions_run_side_by_side_and_share_nothing() -> None:
 
 
 def test_a_failure_frees_the_session() -> None:
-    friday = agent([ModelConnectionError("no")], "yes")
+    friday = agent([ModelConnectionError("no")], "yes", max_retries=0)
 
     assert isinstance(check_call(friday, "a").error, ModelConnectionError)
     assert check_call(friday, "b").error is None

@@ -4,12 +4,27 @@ import pytest
 from attrs import evolve
 
 from agentscope_rx import event as ev
-from agentscope_rx.agent._loop_state import Act, Closing, Decision, LoopState, Pause, Reason, Step, Summarize
-from agentscope_rx.agent._transition import apply, enter, open_calls, resume
+from agentscope_rx.agent._loop_state import (
+    Act,
+    Closing,
+    Decision,
+    LoopState,
+    Pause,
+    Reason,
+    Remind,
+    Step,
+    Summarize,
+)
+from agentscope_rx.agent._transition import EMPTY_RESPONSE, apply, enter, heard, open_calls, resume
 from agentscope_rx.message import (
     AssistantMessage,
+    Base64Source,
+    ContentBlock,
+    DataBlock,
     GenerateReason,
+    HintBlock,
     TextBlock,
+    ThinkingBlock,
     ToolCallState,
     ToolResultBlock,
     ToolResultState,
@@ -161,3 +176,30 @@ def test_a_resumed_reply_goes_on_where_it_stood() -> None:
     )
     assert expected == resume(message, {"e"}, 3, 2)
     assert evolve(expected, iteration=0) == resume(message, {"e"}, 3, 0)
+
+
+def test_a_reminder_is_given_once_also_over_a_resume() -> None:
+    reminded = enter(state(iteration=1, last=Step.REASONED, silent=True), Remind())
+
+    assert reminded == state(iteration=1, silent=True, reminded=True)
+    assert enter(reminded, Reason()) == state(iteration=2, last=Step.REASONED, reminded=True)
+    hint = HintBlock("hint-1", "say something", EMPTY_RESPONSE)
+    assert resume(AssistantMessage("me", hint), (), 3, 1).reminded
+    assert not resume(AssistantMessage("me", HintBlock("hint-1", "hurry", "clock")), (), 3, 1).reminded
+
+
+@pytest.mark.parametrize(
+    ("blocks", "silent"),
+    [
+        ([], True),
+        ([TextBlock("  \n"), ThinkingBlock("hm"), HintBlock("hint-1", "hurry")], True),
+        ([TextBlock("hi")], False),
+        ([ThinkingBlock("hm"), TextBlock(" "), TextBlock("hi")], False),
+        ([DataBlock(Base64Source("image/png", "QUJD"))], False),
+        ([call("a")], False),
+    ],
+)
+def test_a_reasoning_phase_speaks_with_text_data_and_calls(blocks: list[ContentBlock], silent: bool) -> None:
+    reasoned = state(iteration=1, last=Step.REASONED)
+
+    assert heard(reasoned, blocks) == evolve(reasoned, silent=silent)

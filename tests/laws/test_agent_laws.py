@@ -12,7 +12,7 @@ from reactivex import Observable, operators as ops
 
 from agentscope_rx import event as ev, operators as agent_ops
 from agentscope_rx.agent import ReActAgent, RuntimeContext
-from agentscope_rx.errors import ModelConnectionError
+from agentscope_rx.errors import RateLimitedError
 from agentscope_rx.interop import from_async_iterable, to_async_iterable
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, ToolCallState, ToolUseBlock
 from agentscope_rx.middleware import MiddlewareBase, on_acting, on_agent, on_model_call, on_reasoning
@@ -253,7 +253,7 @@ def pieces(random: random.Random) -> list[Any]:
         lambda: pause(0.001),
         lambda: ChatUsage(1, 2),
         lambda: DataBlock(Base64Source("image/png", "AAAA")),
-        lambda: ModelConnectionError("down"),
+        lambda: RateLimitedError("slow down", retry_after=0.001),
     ]
     return [random.choice(choices)() for _ in range(random.randrange(5))]
 
@@ -266,6 +266,7 @@ def random_agent(seed: int) -> tuple[ReActAgent, bool]:
         *[HOOKS[hook](OPERATORS[name]) for hook, name in stack],
         script=[pieces(r) for _ in range(1 + r.randrange(4))],
         max_concurrent_tools=r.choice([None, 1, 2]),
+        max_retries=r.choice([0, 2]),
     )
     return agent, any(hook == "on_agent" for hook, _ in stack)
 
