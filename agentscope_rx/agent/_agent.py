@@ -11,10 +11,11 @@ from attrs import Attribute, Factory, evolve, field, frozen
 from reactivex import Observable, operators as ops
 from reactivex.subject import ReplaySubject
 
-from agentscope_rx._check import a
+from agentscope_rx._check import a, a_bool
 from agentscope_rx._repr import Brief
 from agentscope_rx.agent._input import CallInput, Given, given
 from agentscope_rx.agent._loop import call_events
+from agentscope_rx.agent._observe import observable, observing
 from agentscope_rx.agent._output import Wanted, wanted
 from agentscope_rx.agent._plan import Plan, plan, resumable
 from agentscope_rx.agent._run import Run
@@ -27,13 +28,13 @@ from agentscope_rx.event import AgentEvent, RequestStopEvent
 from agentscope_rx.identity import emitting, new_emitter
 from agentscope_rx.interop import CallScheduler, from_coroutine, occupied, on_loop, shield
 from agentscope_rx.message import AssistantMessage, GenerateReason, Msg
-from agentscope_rx.middleware import AgentInput, MiddlewareBase, in_order
+from agentscope_rx.middleware import AgentInput, MiddlewareBase, TaskReminderMiddleware, in_order
 from agentscope_rx.model import ChatModel, GenerateOptions
 from agentscope_rx.operators import to_msg
 from agentscope_rx.permission import PermissionContextState, PermissionMode
 from agentscope_rx.state import AgentState, SessionState, ToolContextState
 from agentscope_rx.store import AgentStateStore, ConflictPolicy, StateKey, StateSlot
-from agentscope_rx.tool import Toolkit
+from agentscope_rx.tool import TodoTools, Toolkit
 
 __all__ = ["Agent", "ReActAgent"]
 
@@ -170,6 +171,7 @@ class ReActAgent(Brief):
         max_retries: how often a model that fails is asked again, before it has said anything, and only where
             that can help (`model.backoff`).
         fallback_model: what is asked where `model` fails all the same before it has said anything.
+        enable_task_list: give it `TodoTools` and the `TaskReminderMiddleware`.
         max_concurrent_tools: how many tools of one batch run at once; None is all.
         description: what the agent is good for, for other agents.
         permission: what the tools may do unasked: a `PermissionContextState`, or only its mode. None: tools
@@ -189,6 +191,7 @@ class ReActAgent(Brief):
     options: GenerateOptions = field(factory=GenerateOptions, validator=a(GenerateOptions), kw_only=True)
     max_retries: int = field(default=3, validator=_not_negative, kw_only=True)
     fallback_model: ChatModel | None = field(default=None, validator=_a_model_or_none, kw_only=True)
+    enable_task_list: bool = field(default=False, validator=a_bool, kw_only=True)
     max_concurrent_tools: int | None = field(default=None, validator=_positive_or_none, kw_only=True)
     description: str = field(default="", kw_only=True)
     permission: PermissionContextState | None = field(default=None, converter=_permission, kw_only=True)
@@ -197,6 +200,15 @@ class ReActAgent(Brief):
         default=ConflictPolicy.FAIL, converter=_conflict_policy, kw_only=True, repr=False
     )
     _sessions: Sessions = field(default=Factory(_sessions_of, takes_self=True), init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.enable_task_list:
+            return
+        if "todo_write" not in self.toolkit:
+            object.__setattr__(self, "toolkit", self.toolkit.with_tools(TodoTools()))
+        if not any(isinstance(each, TaskReminderMiddleware) for each in self.middlewares):
+            reminded = _middlewares([*self.middlewares, TaskReminderMiddleware()])
+            object.__setattr__(self, "middlewares", reminded)
 
     def call(
         self, input: CallInput = None, ctx: RuntimeContext | None = None, output: Any = None
@@ -260,6 +272,26 @@ class ReActAgent(Brief):
             return rx.of(stay.state.update(change))
 
         return self._cold(bound, work)
+
+    def observe(
+        self, msgs: str | Msg | Sequence[Msg], ctx: RuntimeContext | None = None
+    ) -> Observable[AgentState]:
+        """Take messages into a session without a call; one item, the state afterwards.
+
+            await agent.observe(UserMessage("ann", "I am late"), ctx)
+
+        Cold, as all that an agent does: subscribe, `await` or `.run()` it.
+
+        1. It waits for its turn in the session, and is saved there.
+        2. The next call sees the messages. They stand behind a reply that is paused; that goes on under its
+           id, and sees them, too.
+        3. A message that the session has already is not taken twice.
+
+        Errors: `ConfigurationError` for answers and outcomes, which go to `call`; `SessionBusyError`,
+            `StateError`.
+        Source: Java `ReActAgent.observe`.
+        """
+        return self.update_state(observing(observable(msgs)), ctx)
 
     def interrupt(
         self, ctx: RuntimeContext | None = None, msg: str | Msg | Sequence[Msg] | None = None

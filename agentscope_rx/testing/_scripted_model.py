@@ -49,18 +49,22 @@ class ScriptedCall:
     @property
     def text(self) -> str:
         """The text of the newest user message; empty if there is none."""
-        users = (msg for msg in reversed(self.messages) if msg.role is MsgRole.USER)
-        return next((msg.text_content for msg in users), "")
+        return next((msg.text_content for msg in reversed(self.messages) if _by_the_user(msg)), "")
 
     @property
     def results(self) -> tuple[ToolResultBlock, ...]:
         """The tool results since the newest user message, in order."""
         found: list[ToolResultBlock] = []
         for msg in reversed(self.messages):
-            if msg.role is MsgRole.USER:
+            if _by_the_user(msg):
                 break
             found[:0] = msg.get_content_blocks(ToolResultBlock)
         return tuple(found)
+
+
+def _by_the_user(msg: Msg) -> bool:
+    """Whether the user has said it; a middleware's reminder is a user message, too."""
+    return msg.role is MsgRole.USER and not msg.metadata.get("agentscope_synthetic")
 
 
 Piece: TypeAlias = (

@@ -454,3 +454,39 @@ def test_the_calls_of_a_failed_attempt_have_their_result_before_the_model_is_ask
 
     [*_, reply] = friday.model.calls[2].messages  # type: ignore[attr-defined]
     assert sorted(id for id, _ in call_of(reply)) == ["c1", "c2"]
+
+
+# The task list
+
+
+def test_an_agent_keeps_a_task_list_for_each_session_and_is_reminded_of_it() -> None:
+    def script(asked: Any) -> Any:
+        if asked.results:
+            return "noted"
+        return tool_call("todo_write", todos=[{"content": asked.text, "status": "in_progress"}])
+
+    friday = ReActAgent("Friday", "Be brief.", model=ScriptedModel(script), enable_task_list=True)
+    ann, bob = RuntimeContext("s", "ann"), RuntimeContext("s", "bob")
+    check_call(friday, "read", ann)
+    check_call(friday, "write", bob)
+
+    subjects = [
+        [task.subject for task in friday.get_agent_state(ctx).tasks_context.tasks] for ctx in (ann, bob)
+    ]
+    assert subjects == [["read"], ["write"]]
+    first, second = friday.model.calls[:2]  # type: ignore[attr-defined]
+    assert "## Task list" in first.messages[0].text_content
+    assert [schema.name for schema in first.tools] == ["todo_write"]
+    assert [msg.text_content for msg in first.messages[1:]] == ["read"]
+    assert "- [~] read" in second.messages[-1].text_content
+    context = friday.get_agent_state(ann).context
+    assert not any("system-reminder" in msg.text_content for msg in context)
+
+
+def test_an_agent_with_a_task_list_can_be_copied_and_has_one() -> None:
+    friday = agent("x", enable_task_list=True)
+    twin = evolve(friday, name="Saturday")
+
+    assert twin.toolkit.names == friday.toolkit.names == ("add", "todo_write")
+    assert len(twin.middlewares) == len(friday.middlewares) == 1
+    assert agent("x").toolkit.names == ("add",)
