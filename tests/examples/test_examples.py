@@ -155,6 +155,11 @@ FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
             calls("generate_response", response='{"name": "Ada Okafor", "email": "ada@example.com"}'),
         ),
     ],
+    "19_runtime_context": [
+        says("my name is Alice", "Hello, Alice."),
+        says("And now", "Still Alice."),
+        says("What is my name", "Alice."),
+    ],
     "20_application_layer_rag": [
         says("[refund-policy]", "Yes, prorated, within 30 days of purchase."),
     ],
