@@ -233,7 +233,7 @@ class ReActAgent(Brief):
             tool that fails is a result.
         Source: Java `ReActAgent.streamEvents`.
         """
-        asked = wanted(output, self.model, self.toolkit)
+        asked = wanted(output, self.model, self.toolkit, self.fallback_model)
         return self._cold(self._bind(ctx), partial(self._work, given(input), asked))
 
     def stream_events(

@@ -77,15 +77,19 @@ class Wanted:
         return (_AS_TEXT if self.tool is None else _BY_TOOL).format(problem=problem, schema=schema)
 
 
-def wanted(output: Any, model: ChatModel, toolkit: Toolkit) -> Wanted | None:
+def wanted(
+    output: Any, model: ChatModel, toolkit: Toolkit, fallback: ChatModel | None = None
+) -> Wanted | None:
     """Return what a call asks for; None if it asks for no structured output.
+
+    It is asked for in a way that `fallback` understands as well.
 
     Errors: `ConfigurationError` if it cannot be asked for.
     """
     if output is None:
         return None
     spec = OutputSpec.of(output)
-    if supports_native_structured_output(model):
+    if supports_native_structured_output(model) and supports_native_structured_output(fallback or model):
         return Wanted(spec)
     tool = generate_response(spec)
     try:

@@ -192,6 +192,18 @@ def test_a_mistake_in_the_configuration_is_not_hidden_by_another_model(error: Ex
     assert record.error is (None if asked else error)
 
 
+def test_structured_output_is_asked_for_in_a_way_that_both_models_understand() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    friday = ReActAgent(
+        "Friday",
+        model=ScriptedModel(REFUSED, native_structured_output=True),
+        fallback_model=ScriptedModel(tool_call("generate_response", response={"city": "Oslo"})),
+    )
+    message = friday.reply("where?", output=schema).run()
+
+    assert message.structured_output == {"city": "Oslo"}
+
+
 def test_each_model_call_begins_with_the_first_model_also_the_summary() -> None:
     other = ScriptedModel(tool_call("add", a=1, b=2), "so far: 3", name="second")
     friday = agent(REFUSED, REFUSED, fallback_model=other, max_iters=1)
