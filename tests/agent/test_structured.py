@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+from random import Random
 from typing import Any, TypedDict
 
 import attrs
@@ -74,7 +75,7 @@ RIGHT, WRONG = tool_call("generate_response", response=SF), tool_call("generate_
 
 
 @tool
-def add(a: int, b: int) -> str:
+async def add(a: int, b: int) -> str:
     """Add two numbers."""
     return str(a + b)
 
@@ -604,6 +605,28 @@ async def test_sessions_ask_for_different_things_at_once() -> None:
     values = await asyncio.gather(*map(ask, range(40)))
 
     assert values == [City(f"city {n}", 1) if n % 2 else [f"city {n}"] for n in range(40)]
+
+
+STEPS: list[Any] = [
+    "It is 3.", "", JSON, [SUM], [SUM, SUM], [RIGHT], [WRONG], [RIGHT, SUM], [SUM, WRONG], [JSON, SUM],
+    ["so", WRONG, RIGHT], [thinking("hm"), JSON], [ModelConnectionError("gone")],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_whatever_a_model_does_it_gives_the_output_or_the_call_fails(seed: int) -> None:
+    random = Random(seed)
+    native = random.random() < 0.5
+    each = agent(*random.choices(STEPS, k=12), native=native, max_iters=random.randint(1, 4))
+    record = check_call(each, "hi", output=City)
+
+    assert (record.error is None) == ("_structured_output" in end_of(record).metadata)
+    assert record.error is None or isinstance(record.error, StructuredOutputError | ModelConnectionError)
+    if record.error is None:
+        assert output_of(record) == City("SF", 3)
+        check_call(each, "and now?")
+    else:
+        check_call(each, None, output=City)
 
 
 def test_the_next_reply_of_a_session_starts_afresh() -> None:
