@@ -8,7 +8,6 @@ from typing import Final, TypeGuard
 import reactivex as rx
 from reactivex import Observable, operators as ops
 
-from agentscope_rx.agent._closing import closing
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._loop_state import Act, Closing
@@ -45,7 +44,7 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
        has passed the hooks does not pass again.
     """
     reply_id = run.reply_id
-    closed = rx.from_iterable(closing(reply_id, act.close, run.names()))
+    closed = rx.from_iterable(run.closing(act.close))
     if not act.run and not act.deny:
         return closed
     results = _Results()
@@ -58,7 +57,7 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
         return results.kept(call.id, events, rerun) if run.has_hook("on_acting") else events
 
     def refusal(each: Closing) -> Observable[AgentEvent]:
-        return results.kept(each.call, rx.from_iterable(closing(reply_id, (each,), run.names())), False)
+        return results.kept(each.call, rx.from_iterable(run.closing((each,))), False)
 
     def core(input: ActingInput) -> Observable[AgentEvent]:
         permitted = permits(

@@ -10,7 +10,6 @@ import reactivex as rx
 from reactivex import Observable, abc, operators as ops
 from reactivex.disposable import CompositeDisposable, Disposable, SerialDisposable, SingleAssignmentDisposable
 
-from agentscope_rx.agent._closing import closing
 from agentscope_rx.agent._commit import Commit
 from agentscope_rx.agent._decide import closings
 from agentscope_rx.agent._guard import guard
@@ -127,4 +126,4 @@ def failed_end(run: Run, error: Exception) -> AgentEndEvent:
 
 
 def _closed(run: Run, text: str, state: ToolResultState) -> Iterator[AgentEvent]:
-    return closing(run.reply_id, closings(run.loop, text, state), run.names())
+    return run.closing(closings(run.loop, text, state))

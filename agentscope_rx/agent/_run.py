@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from attrs import evolve
 from reactivex import Observable
 from reactivex.subject import AsyncSubject, Subject
 
+from agentscope_rx.agent._closing import closing
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._input import ConfirmResults
-from agentscope_rx.agent._loop_state import LoopState
+from agentscope_rx.agent._loop_state import Closing, LoopState
 from agentscope_rx.agent._mending import Report
 from agentscope_rx.agent._output import Wanted
 from agentscope_rx.agent._plan import Plan
@@ -240,9 +241,10 @@ class Run:
                     break
         return tuple(newest[id] for id in ids if id in newest)
 
-    def names(self) -> Mapping[str, str]:
-        """Return the names of the tools that are called, by call id."""
-        return {block.id: block.name for block in self.fold.content() if isinstance(block, ToolUseBlock)}
+    def closing(self, closings: Collection[Closing]) -> Iterator[AgentEvent]:
+        """Give calls that do not run their result."""
+        names = {call.id: call.name for call in self.calls([each.call for each in closings])}
+        return closing(self.reply_id, closings, names)
 
     def has_hook(self, hook: str) -> bool:
         """Return whether a middleware wraps that part of the call."""
