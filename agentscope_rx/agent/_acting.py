@@ -6,16 +6,20 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeGuard
 
 import reactivex as rx
+from attrs import evolve
 from reactivex import Observable, operators as ops
 
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._loop_state import Act, Closing
-from agentscope_rx.agent._permit import all_denied, permits, questions
+from agentscope_rx.agent._permit import denied_step, permits, questions
 from agentscope_rx.agent._run import Run
 from agentscope_rx.event import (
     AgentEvent,
     AllToolsDeniedEvent,
+    RequestStopEvent,
+    RequireExternalExecutionEvent,
+    RequireUserConfirmEvent,
     ToolResultDataDeltaEvent,
     ToolResultEndEvent,
     ToolResultStartEvent,
@@ -27,8 +31,17 @@ from agentscope_rx.tool import Toolkit, run_tool
 
 __all__ = ["acting", "batches"]
 
-_OF_A_RESULT: Final = frozenset(
-    {ToolResultStartEvent, ToolResultTextDeltaEvent, ToolResultDataDeltaEvent, ToolResultEndEvent}
+_SAID_ONCE: Final = frozenset(
+    {
+        AllToolsDeniedEvent,
+        RequestStopEvent,
+        RequireExternalExecutionEvent,
+        RequireUserConfirmEvent,
+        ToolResultDataDeltaEvent,
+        ToolResultEndEvent,
+        ToolResultStartEvent,
+        ToolResultTextDeltaEvent,
+    }
 )
 
 
@@ -39,9 +52,9 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
     2. What is allowed runs: neighbouring calls of concurrency-safe tools together, an unsafe one alone.
        Results stream live; each ToolResultEnd goes out as its tool finishes.
     3. Then the questions: about the calls that ask; else about those whose outcome comes from outside.
-    4. If the human has denied every call of the step, `AllToolsDeniedEvent` says so.
-    5. A call that has a result in this phase gives that result again, unless the input asks for a rerun; what
-       has passed the hooks does not pass again.
+    4. If every call of the step was denied, not all by rules, `AllToolsDeniedEvent` says so.
+    5. A call that has a result in this phase gives that result again, unless the input asks for a rerun, and
+       so do the questions; what has passed the hooks does not pass again.
     """
     reply_id = run.reply_id
     closed = rx.from_iterable(run.closing(act.close))
@@ -60,6 +73,9 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
         return results.kept(each.call, rx.from_iterable(run.closing((each,))), False)
 
     def core(input: ActingInput) -> Observable[AgentEvent]:
+        return rx.defer(lambda _: attempt(input))
+
+    def attempt(input: ActingInput) -> Observable[AgentEvent]:
         permitted = permits(
             input.tool_calls,
             toolkit,
@@ -80,10 +96,9 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
         def steps() -> Iterator[Observable[AgentEvent]]:
             yield from map(refusal, (*act.deny, *permitted.deny))
             yield from map(batch, batches(permitted.run, toolkit))
-            yield rx.from_iterable(questions(reply_id, permitted, suspended.values()))
-            if act.deny and all_denied(run.fold.content(), {each.call for each in permitted.deny}):
-                denied = run.calls([each.call for each in act.deny])
-                yield rx.of(AllToolsDeniedEvent(denied, reply_id=reply_id))
+            yield results.said(questions(reply_id, permitted, suspended.values()))
+            if act.deny and (denied := denied_step(run.fold.content(), {e.call for e in permitted.deny})):
+                yield results.said([AllToolsDeniedEvent(denied, reply_id=reply_id)])
 
         return iterate(steps).pipe(ops.do_action(note), guard(reply_id))
 
@@ -114,10 +129,11 @@ def batches(calls: Iterable[ToolUseBlock], toolkit: Toolkit) -> Iterator[tuple[T
 
 
 class _Results:
-    """The results that the tools of a phase have come to."""
+    """What has come of the calls of a phase: results, questions."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[AgentEvent]] = {}
+        self._said: list[list[AgentEvent]] = []
 
     def kept(self, call_id: str, events: Observable[AgentEvent], rerun: bool) -> Observable[AgentEvent]:
         """Give what is known of a call; else its events, to know them once they have come to an end."""
@@ -131,20 +147,34 @@ class _Results:
 
         def keep(event: AgentEvent) -> None:
             events.append(event)
-            if isinstance(event, ToolResultEndEvent) and event.state is not ToolResultState.RUNNING:
+            if isinstance(event, ToolResultEndEvent):
                 self._known[call_id] = events
 
         return keep
 
+    def said(self, events: Iterable[AgentEvent]) -> Observable[AgentEvent]:
+        """Give the events; if the same was said before, those of then."""
+        new = list(events)
+        for known in self._said:
+            if list(map(_content, known)) == list(map(_content, new)):
+                return rx.from_iterable(known)
+        self._said.append(new)
+        return rx.from_iterable(new)
+
+
+def _content(event: AgentEvent) -> AgentEvent:
+    """Return what an event says, whenever it says so."""
+    return evolve(event, id="", created_at="")
+
 
 def _once(source: Observable[AgentEvent]) -> Observable[AgentEvent]:
-    """Let each event of a result pass once, however often `next` is called."""
+    """Let each event of a result or a question pass once, however often `next` is called."""
 
     def once(_: object) -> Observable[AgentEvent]:
         passed: set[str] = set()
 
         def is_new(event: AgentEvent) -> bool:
-            if type(event) not in _OF_A_RESULT:
+            if type(event) not in _SAID_ONCE:
                 return True
             count = len(passed)
             passed.add(event.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import final
+from typing import Any, final
 
 from attrs import evolve, field, frozen
 
@@ -29,9 +29,9 @@ from agentscope_rx.permission import (
     PermissionRule,
     decide,
 )
-from agentscope_rx.tool import Toolkit
+from agentscope_rx.tool import Tool, Toolkit
 
-__all__ = ["Permits", "all_denied", "permits", "questions"]
+__all__ = ["Permits", "denied_step", "permits", "questions"]
 
 
 @final
@@ -68,28 +68,35 @@ def permits(
     2. `permission.decide` says what of the others is allowed, with which arguments, and what is asked.
     3. An external tool does not run here; a call of it whose arguments do not fit does, to get its error.
     """
+
+    def decision(call: ToolUseBlock, tool: Tool[..., Any] | None) -> PermissionDecision:
+        return decide(call, tool, permission, configured=configured)
+
     run: list[ToolUseBlock] = []
     handed_out: list[ToolUseBlock] = []
     ask: list[ToolUseBlock] = []
     rules: dict[str, tuple[PermissionRule, ...]] = {}
     deny: list[Closing] = []
     for call in calls:
-        if call.id in outside:
-            handed_out.append(call)
-            continue
         tool = toolkit.get(call.name)
-        decision = decide(call, tool, permission, configured=configured)
-        match decision.behavior:
+        if call.id in outside:
+            handed_out.append(_updated(call, decision(evolve(call, state=ToolCallState.ALLOWED), tool)))
+            continue
+        decided = decision(call, tool)
+        match decided.behavior:
             case PermissionBehavior.DENY:
-                deny.append(Closing(call.id, decision.message, ToolResultState.DENIED))
+                deny.append(Closing(call.id, decided.message, ToolResultState.DENIED))
             case PermissionBehavior.ASK:
                 ask.append(call)
-                rules[call.id] = decision.suggested_rules or ()
+                rules[call.id] = decided.suggested_rules or ()
             case _:
-                call = _updated(call, decision)
-                runs_elsewhere = tool is not None and tool.external and tool.arguments(call) is not None
-                (handed_out if runs_elsewhere else run).append(call)
+                updated = _updated(call, decided)
+                (handed_out if _is_for_outside(updated, tool) else run).append(updated)
     return Permits(tuple(run), tuple(handed_out), tuple(ask), rules, tuple(deny))
+
+
+def _is_for_outside(call: ToolUseBlock, tool: Tool[..., Any] | None) -> bool:
+    return tool is not None and tool.external and tool.arguments(call) is not None
 
 
 def _updated(call: ToolUseBlock, decision: PermissionDecision) -> ToolUseBlock:
@@ -110,8 +117,8 @@ def questions(reply_id: str, permits: Permits, suspended: Iterable[ToolUseBlock]
         yield RequireExternalExecutionEvent(reply_id, outside)
 
 
-def all_denied(content: Sequence[ContentBlock], by_rule: Collection[str]) -> bool:
-    """Return whether every call of the reply's last step was denied, by the human or `by_rule`.
+def denied_step(content: Sequence[ContentBlock], by_rule: Collection[str]) -> tuple[ToolUseBlock, ...]:
+    """Return the calls of the reply's last step, if all were denied, by the human or `by_rule`; else none.
 
     A human's denial finishes a call at once; the last step is all behind the results of the one before.
     """
@@ -124,9 +131,10 @@ def all_denied(content: Sequence[ContentBlock], by_rule: Collection[str]) -> boo
             if calls:
                 break
             results[block.id] = block.state
-    return bool(calls) and all(
-        call.id in by_rule
-        or results.get(call.id) is ToolResultState.DENIED
-        or (call.id not in results and call.state is ToolCallState.FINISHED)
-        for call in calls
-    )
+
+    def denied(call: ToolUseBlock) -> bool:
+        if call.id in results:
+            return results[call.id] is ToolResultState.DENIED
+        return call.id in by_rule or call.state is ToolCallState.FINISHED
+
+    return tuple(reversed(calls)) if all(map(denied, calls)) else ()
