@@ -19,6 +19,12 @@ CONFIRM_RESULTS: Final = "agentscope_confirm_results"
 """The metadata of a message that holds answers, in Java's programs."""
 
 
+_WRAP: Final[Mapping[Any, str]] = {
+    ConfirmResult: "wrap answers in ConfirmResults(…)",
+    ToolResultBlock: "wrap outcomes in ExternalResults(…)",
+}
+
+
 def _answers(results: ConfirmResult | Iterable[ConfirmResult]) -> tuple[ConfirmResult, ...]:
     return (results,) if isinstance(results, ConfirmResult) else tuple_of(ConfirmResult, results)
 
@@ -80,6 +86,7 @@ def given(input: CallInput) -> Given:
 
     1. Java's way to answer is understood, too: a message with `agentscope_confirm_results` in its metadata,
        as objects or as JSON, and messages of tool results; what else such messages say stays.
+    2. Such a message without any answer is one that lacks them, and not nothing.
 
     Errors: `ConfigurationError` if it is something else, or both answers and outcomes.
     """
@@ -95,36 +102,37 @@ def given(input: CallInput) -> Given:
         case Iterable():
             return _sorted(tuple(input))
         case _:  # pyright: ignore[reportUnnecessaryComparison] - callers may be untyped
-            raise ConfigurationError(
-                f"the input is {input!r}; give a string, a Msg, a sequence of Msg, ConfirmResults, "
-                "ExternalResults, or None"
-            )
+            remedy = "give a string, a Msg, a sequence of Msg, ConfirmResults, ExternalResults, or None"
+            raise ConfigurationError(f"the input is {input!r}; {_WRAP.get(type(input), remedy)}")
 
 
 def _sorted(msgs: tuple[Msg, ...]) -> Given:
     rest: list[Msg] = []
+    kinds: set[type[ConfirmResults | ExternalResults]] = set()
     confirms: list[ConfirmResult] = []
     outcomes: list[ToolResultBlock] = []
     for msg in msgs:
         if not isinstance(msg, Msg):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
-            raise ConfigurationError(f"the input holds {msg!r}; wrap text in UserMessage(…)")
+            remedy = _WRAP.get(type(msg), "wrap text in UserMessage(…)")
+            raise ConfigurationError(f"the input holds {msg!r}; {remedy}")
         if msg.role is MsgRole.SYSTEM:
             raise ConfigurationError("the input holds a SYSTEM message; use sys_prompt= or on_system_prompt")
-        confirms += _confirm_results(msg)
+        if CONFIRM_RESULTS in msg.metadata:
+            kinds.add(ConfirmResults)
+            confirms += _confirm_results(msg)
         if msg.role is MsgRole.TOOL:
+            kinds.add(ExternalResults)
             outcomes += msg.get_content_blocks(ToolResultBlock)
         rest += _words(msg)
-    if confirms and outcomes:
+    if len(kinds) > 1:
         raise ConfigurationError("the input holds both confirm results and tool results; give one at a time")
-    if confirms:
+    if ConfirmResults in kinds:
         return Given(tuple(rest), ConfirmResults(confirms))
-    return Given(tuple(rest), ExternalResults(outcomes) if outcomes else None)
+    return Given(tuple(rest), ExternalResults(outcomes) if kinds else None)
 
 
 def _confirm_results(msg: Msg) -> Iterable[ConfirmResult]:
-    results: Any = msg.metadata.get(CONFIRM_RESULTS)
-    if results is None:
-        return ()
+    results: Any = msg.metadata[CONFIRM_RESULTS]
     if isinstance(results, str | Mapping) or not isinstance(results, Iterable):
         raise ConfigurationError(
             f"metadata[{CONFIRM_RESULTS!r}] is {results!r}; give a list of ConfirmResult"
