@@ -9,18 +9,30 @@ from functools import partial
 from typing import Final
 
 from agentscope_rx.agent._run import Run
-from agentscope_rx.event import AgentEndEvent, AgentEvent, ToolResultEndEvent
+from agentscope_rx.event import (
+    AgentEndEvent,
+    AgentEvent,
+    ExternalExecutionResultEvent,
+    ToolResultEndEvent,
+    UserConfirmResultEvent,
+)
 
 __all__ = ["Commit"]
 
-_STORED: Final = (ToolResultEndEvent, AgentEndEvent)
+_STORED: Final = (
+    AgentEndEvent,
+    ExternalExecutionResultEvent,
+    ToolResultEndEvent,
+    UserConfirmResultEvent,
+)
 
 
 class Commit:
     """Takes the events of one run of the loop, records them, and lets them out in order.
 
     1. A ToolResultEnd goes out when it is stored, so that no tool that is known to have ended runs again;
-       so does AgentEnd, which is recorded only then: if it cannot be stored, the call fails instead.
+       answers and outcomes, so that none that was taken has to be given again; and AgentEnd, which is
+       recorded only then: if it cannot be stored, the call fails instead.
     2. What comes while a write runs waits for it; it is recorded at once.
     3. Where there is no store nothing waits.
 
