@@ -247,9 +247,13 @@ class ReActAgent(Brief):
     ) -> Observable[AssistantMessage]:
         """Return a call's message: one item, for those who want no events. `agent.reply("hi").run()`.
 
+        Of a reply that goes on it is the whole message, what came before the pause included.
+
         Source: Java `ReActAgent.call`.
         """
-        return self.call(input, ctx, output).pipe(to_msg(), shield)
+        asked = wanted(output, self.model, self.toolkit)
+        folded = self._cold(self._bind(ctx), partial(self._fold, given(input), asked))
+        return folded.pipe(ops.take_last(1), shield)  # when the call is stored, and not if that fails
 
     def get_agent_state(self, ctx: RuntimeContext | None = None) -> AgentState:
         """Return what the agent remembers of a session; with a `state_store`, as this process last saw it."""
@@ -370,6 +374,19 @@ class ReActAgent(Brief):
         planned = plan(stay.state.value, given)
         run = self._run(stay, ctx, scheduler, planned, asked)
         return call_events(run, AgentInput(planned.msgs))
+
+    def _fold(
+        self,
+        given: Given,
+        asked: Wanted | None,
+        stay: Stay,
+        ctx: RuntimeContext,
+        scheduler: CallScheduler,
+    ) -> Observable[AssistantMessage]:
+        before = stay.state.value
+        events = self._work(given, asked, stay, ctx, scheduler)
+        goes_on = stay.reply_id == before.reply_id
+        return events.pipe(to_msg(seed=before.checkpoint if goes_on else None))
 
     def _run(
         self,

@@ -7,9 +7,11 @@ from collections.abc import Iterable
 
 from agentscope_rx.agent._input import ConfirmResults, ExternalResults
 from agentscope_rx.errors import AnswerError
+from agentscope_rx.event import ConfirmResult
 from agentscope_rx.message import ToolCallState, ToolUseBlock
+from agentscope_rx.permission import PermissionBehavior, PermissionRule
 
-__all__ = ["check_answers"]
+__all__ = ["accepted_rules", "check_answers"]
 
 
 def check_answers(
@@ -51,6 +53,16 @@ def check_answers(
         raise AnswerError(
             f"there is no answer for {_names(missing)}; a human answers all questions at once", missing
         )
+
+
+def accepted_rules(answers: Iterable[ConfirmResult]) -> tuple[PermissionRule, ...]:
+    """Return the rules that answers bring for the session; a denial allows nothing for the future."""
+    return tuple(
+        rule
+        for answer in answers
+        for rule in answer.rules or ()
+        if answer.confirmed or rule.behavior is not PermissionBehavior.ALLOW
+    )
 
 
 def _ids(answers: ConfirmResults | ExternalResults) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from attrs import evolve
 from reactivex import Observable
 from reactivex.subject import AsyncSubject, Subject
 
+from agentscope_rx.agent._answers import accepted_rules
 from agentscope_rx.agent._closing import closing
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._input import ConfirmResults
@@ -98,7 +99,7 @@ class Run:
         self.inject: Callable[[AgentEvent], None] = _nowhere
         self.closed = PromptCloser()
         self._plan = plan
-        self._answered = False
+        self._answers = self._answer()
         self._reports: dict[str, Report] = {}
         self._begun = False
         seed = None if plan.resumed is None else session.value.checkpoint
@@ -146,10 +147,14 @@ class Run:
     def opening(self) -> Iterator[AgentEvent]:
         """Give the event that begins the call, and the answers that it brings: these once."""
         yield self.start()
+        # `yield from` would end them with an attempt that is cut off.
+        for event in self._answers:  # noqa: UP028
+            yield event
+
+    def _answer(self) -> Iterator[AgentEvent]:
         answers = self._plan.answers
-        if answers is None or self._answered:
+        if answers is None:
             return
-        self._answered = True
         if isinstance(answers, ConfirmResults):
             yield UserConfirmResultEvent(self.reply_id, answers.results)
         else:
@@ -176,7 +181,7 @@ class Run:
             self._accept(event)
 
     def _accept(self, event: UserConfirmResultEvent) -> None:
-        rules = [rule for answer in event.confirm_results for rule in answer.rules or ()]
+        rules = accepted_rules(event.confirm_results)
         if not rules:
             return
 
@@ -207,9 +212,9 @@ class Run:
         self.cut.on_next(None)
 
     def _resumed(self, iteration: int) -> LoopState:
-        message = self.message()
+        message, fold = self.message(), self.fold
         output = self.structured.so_far(message)
-        return resume(message, self.fold.suspended, self.agent.max_iters, iteration, output)
+        return resume(message, fold.suspended, self.agent.max_iters, iteration, output, fold.superseded)
 
     def message(self) -> AssistantMessage:
         """Return the reply as far as it has come."""

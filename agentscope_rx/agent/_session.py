@@ -109,5 +109,10 @@ class Stay:
             await self.slot.save(self._newest)
 
     @property
+    def reply_id(self) -> str | None:
+        """The reply that the call works on, once it does."""
+        return None if self._run is None else self._run.reply_id
+
+    @property
     def _newest(self) -> AgentState:
         return self.state.value if self._run is None else self._run.saved()

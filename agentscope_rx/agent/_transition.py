@@ -34,6 +34,7 @@ from agentscope_rx.event import (
 from agentscope_rx.message import (
     AssistantMessage,
     ContentBlock,
+    GenerateReason,
     HintBlock,
     TextBlock,
     ThinkingBlock,
@@ -166,7 +167,10 @@ def _known(state: LoopState, calls: Collection[ToolUseBlock]) -> set[str]:
 
 
 def _answered(state: LoopState, answers: Collection[ConfirmResult]) -> LoopState:
-    """What may run now is acted on anew, also where a middleware has answered in the middle of a call."""
+    """What may run now is acted on anew, also where a middleware has answered in the middle of a call.
+
+    The answer withdraws the stop that came with the question.
+    """
     answered = {
         answer.tool_call.id: answer.confirmed
         for answer in answers
@@ -181,6 +185,7 @@ def _answered(state: LoopState, answers: Collection[ConfirmResult]) -> LoopState
         calls=tuple(call for call in state.calls if call not in denied),
         denied=state.denied + denied,
         asking=state.asking - answered.keys(),
+        stop=None if state.stop is GenerateReason.PERMISSION_ASKING else state.stop,
     )
 
 
@@ -214,21 +219,24 @@ def resume(
     max_iters: int,
     iteration: int,
     output: Output | None = None,
+    superseded: Collection[str] = (),
 ) -> LoopState:
     """Return the state in which a call goes on with an unfinished reply.
 
-    `suspended` are the calls whose tool has said that the outcome comes from outside, `output` is how it
-    stands with the structured output.
+    `suspended` are the calls whose tool has said that the outcome comes from outside, `superseded` those of
+    an attempt that was followed by another; `output` is how it stands with the structured output.
     """
     calls = open_calls(message)
 
     def ids(*states: ToolCallState) -> tuple[str, ...]:
         return tuple(call.id for call in calls if call.state in states)
 
+    unfinished = [call.id for call in calls if call.state is not ToolCallState.FINISHED]
     return LoopState(
         max_iters,
         iteration,
-        calls=tuple(call.id for call in calls if call.state is not ToolCallState.FINISHED),
+        calls=tuple(call for call in unfinished if call not in superseded),
+        superseded=tuple(call for call in unfinished if call in superseded),
         denied=ids(ToolCallState.FINISHED),
         asking=frozenset(ids(ToolCallState.ASKING)),
         outside=frozenset(ids(ToolCallState.SUBMITTED)) | frozenset(suspended),

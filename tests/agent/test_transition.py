@@ -87,6 +87,21 @@ def call(id: str, state: ToolCallState = ToolCallState.PENDING) -> ToolUseBlock:
             state(calls=("b",), denied=("a",)),
         ),
         (
+            state(calls=("a",), asking=frozenset("a"), stop=GenerateReason.PERMISSION_ASKING),
+            ev.UserConfirmResultEvent("r", [ev.ConfirmResult(True, call("a"))]),
+            state(calls=("a",)),
+        ),
+        (
+            state(calls=("a",), asking=frozenset("a"), stop=GenerateReason.MIDDLEWARE_STOP_REQUESTED),
+            ev.UserConfirmResultEvent("r", [ev.ConfirmResult(True, call("a"))]),
+            state(calls=("a",), stop=GenerateReason.MIDDLEWARE_STOP_REQUESTED),
+        ),
+        (
+            state(calls=("a", "b"), asking=frozenset({"a", "b"}), last=Step.ACTED),
+            ev.UserConfirmResultEvent("r", [ev.ConfirmResult(True, call("a"))]),
+            state(calls=("a", "b"), asking=frozenset("b")),
+        ),
+        (
             state(calls=("a",), last=Step.ACTED),
             ev.UserConfirmResultEvent("r", [ev.ConfirmResult(False, call("a"))]),
             state(calls=("a",), last=Step.ACTED),
@@ -175,6 +190,9 @@ def test_a_resumed_reply_goes_on_where_it_stood() -> None:
         outside=frozenset({"c", "e"}),
     )
     assert expected == resume(message, {"e"}, 3, 2)
+    assert resume(message, {"e"}, 3, 2, superseded={"a", "b", "d"}) == evolve(
+        expected, calls=("c", "e"), superseded=("a", "b")
+    )
     assert evolve(expected, iteration=0) == resume(message, {"e"}, 3, 0)
 
 

@@ -139,6 +139,16 @@ class FoldState:
         """The ids of unfinished calls whose tool has ended `running`: their outcome comes from outside."""
         return frozenset(id for id, group in self.calls.items() if group.is_suspended)
 
+    @property
+    def superseded(self) -> frozenset[str]:
+        """The ids of unfinished calls that were made before the newest model call."""
+        calls = ((id, group.call) for id, group in self.calls.items())
+        return frozenset(
+            id
+            for id, call in calls
+            if call is not None and not call.finished and 0 <= call.model_call < self.model_call
+        )
+
     def _waiting(self) -> Collection[CallDraft]:
         self.asked = {call: None for call in self.asked if call.waits}
         return self.asked
