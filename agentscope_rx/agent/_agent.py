@@ -233,8 +233,7 @@ class ReActAgent(Brief):
             tool that fails is a result.
         Source: Java `ReActAgent.streamEvents`.
         """
-        asked = wanted(output, self.model, self.toolkit, self.fallback_model)
-        return self._cold(self._bind(ctx), partial(self._work, given(input), asked))
+        return self._cold(self._bind(ctx), partial(self._work, given(input), self._wanted(output)))
 
     def stream_events(
         self, input: CallInput = None, ctx: RuntimeContext | None = None, output: Any = None
@@ -251,8 +250,7 @@ class ReActAgent(Brief):
 
         Source: Java `ReActAgent.call`.
         """
-        asked = wanted(output, self.model, self.toolkit)
-        folded = self._cold(self._bind(ctx), partial(self._fold, given(input), asked))
+        folded = self._cold(self._bind(ctx), partial(self._fold, given(input), self._wanted(output)))
         return folded.pipe(ops.take_last(1), shield)  # when the call is stored, and not if that fails
 
     def get_agent_state(self, ctx: RuntimeContext | None = None) -> AgentState:
@@ -362,6 +360,9 @@ class ReActAgent(Brief):
         run = self._run(stay, ctx, scheduler, plan(stay.state.value, Given()))
         run.interrupt(msgs)
         return call_events(run, AgentInput())
+
+    def _wanted(self, output: Any) -> Wanted | None:
+        return wanted(output, self.model, self.toolkit, self.fallback_model)
 
     def _work(
         self,
