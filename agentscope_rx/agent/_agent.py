@@ -189,7 +189,7 @@ class ReActAgent(Brief):
     middlewares: Sequence[MiddlewareBase] = field(default=(), converter=_middlewares, kw_only=True)
     max_iters: int = field(default=10, validator=_positive, kw_only=True)
     options: GenerateOptions = field(factory=GenerateOptions, validator=a(GenerateOptions), kw_only=True)
-    max_retries: int = field(default=3, validator=_not_negative, kw_only=True)
+    max_retries: int = field(default=3, validator=_not_negative, kw_only=True, repr=False)
     fallback_model: ChatModel | None = field(default=None, validator=_a_model_or_none, kw_only=True)
     enable_task_list: bool = field(default=False, validator=a_bool, kw_only=True)
     max_concurrent_tools: int | None = field(default=None, validator=_positive_or_none, kw_only=True)
