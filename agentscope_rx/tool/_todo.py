@@ -8,8 +8,6 @@ from typing import Annotated, Final, Literal, final
 from attrs import evolve, frozen
 from msgspec import Meta
 
-from agentscope_rx.context import RuntimeContext
-from agentscope_rx.errors import ToolError
 from agentscope_rx.message import ToolResultBlock
 from agentscope_rx.state import AgentState, SessionState, Task, TaskContextState, TaskState
 from agentscope_rx.tool._tool import tool
@@ -50,15 +48,12 @@ class TodoTools:
     """
 
     @tool(name="todo_write", description=_WRITE, concurrency_safe=False)
-    def todo_write(self, todos: list[TodoItem], ctx: RuntimeContext) -> ToolResultBlock:
+    def todo_write(self, todos: list[TodoItem], session: SessionState) -> ToolResultBlock:
         """Replace the task list.
 
         Args:
             todos: The complete list, in order
         """
-        session = ctx.get(SessionState)
-        if session is None:
-            raise ToolError("todo_write needs the SessionState of an agent's call")
         problem = problem_of(todos)
         if problem is not None:
             return ToolResultBlock.error(f"{problem}. The list is as it was.")

@@ -44,7 +44,7 @@ from agentscope_rx.middleware import (
     on_reasoning,
 )
 from agentscope_rx.testing import CallRecord, ScriptedModel, check_call, check_disposal, thinking, tool_call
-from agentscope_rx.tool import tool
+from agentscope_rx.tool import ToolGroup, Toolkit, tool
 
 LIMITED = RateLimitedError("slow down", retry_after=0.001)
 REFUSED = ModelHTTPError("no such model", status=404)
@@ -147,6 +147,22 @@ def test_a_call_can_be_disposed_while_it_waits() -> None:
         friday = agent(RateLimitedError("slow down", retry_after=0.05), "yes", "yes")
         check_disposal(friday, "hi", after=min(count, 2))
         assert check_call(friday, None if count else "hi").error is None
+
+
+def test_an_interrupt_does_not_wait_for_another_attempt() -> None:
+    async def main() -> None:
+        friday = agent(RateLimitedError("slow down", retry_after=30.0), "never")
+        reply = asyncio.ensure_future(_of(friday.reply("hi")))
+        await asyncio.sleep(0.01)
+        await friday.interrupt()
+
+        assert (await reply).generate_reason is GenerateReason.INTERRUPTED
+
+    asyncio.run(asyncio.wait_for(main(), 5))
+
+
+async def _of(source: rx.Observable[Any]) -> Any:
+    return await source
 
 
 def test_the_other_model_is_asked_where_the_first_fails_before_a_word() -> None:
@@ -502,3 +518,15 @@ def test_an_agent_with_a_task_list_can_be_copied_and_has_one() -> None:
     assert twin.toolkit.names == friday.toolkit.names == ("add", "todo_write")
     assert len(twin.middlewares) == len(friday.middlewares) == 1
     assert agent("x").toolkit.names == ("add",)
+
+
+def test_a_task_list_stands_beside_groups_of_tools() -> None:
+    toolkit = Toolkit(ToolGroup("maths", "Sums", [add], active=False), meta_tool=True)
+    friday = agent(
+        tool_call("todo_write", todos=[{"content": "add"}]), "noted", toolkit=toolkit, enable_task_list=True
+    )
+    record = check_call(friday, "hi")
+
+    assert said(record).text_content == "noted"
+    offered = [schema.name for schema in friday.model.calls[0].tools]  # type: ignore[attr-defined]
+    assert offered == ["reset_equipped_tools", "todo_write"]

@@ -20,6 +20,7 @@ from agentscope_rx.message import (
     DataBlock,
     TextBlock,
     ThinkingBlock,
+    ToolResultBlock,
     ToolResultMessage,
     ToolUseBlock,
     UserMessage,
@@ -249,3 +250,12 @@ def test_a_function_that_answers_nonsense_fails_its_call() -> None:
 def test_time_does_not_go_back(make: Any) -> None:
     with pytest.raises(ConfigurationError, match="in the past"):
         make()
+
+
+def test_a_reminder_of_a_middleware_is_not_what_the_user_said() -> None:
+    reminder = UserMessage("system", "Your tasks: …", metadata={"agentscope_synthetic": True})
+    reply = AssistantMessage("me", [ToolUseBlock("a", "f"), ToolResultBlock.text("3", id="a", name="f")])
+    asked = ScriptedCall([UserMessage("hi"), reply, reminder])
+
+    assert asked.text == "hi"
+    assert [result.text_content for result in asked.results] == ["3"]
