@@ -139,7 +139,7 @@ class ScriptedModel:
     2. Text, thinking and tool calls are streamed in pieces, each `delay` seconds after the one before,
        by the scheduler of the subscription: a `TestScheduler` makes time virtual.
     3. An exception, alone or among the pieces, fails the call at that point. Where nothing was said before
-       and waiting can help, as after a `ModelTimeoutError`, an agent asks again (`max_retries`): the next one.
+       and waiting can help, as after a `ModelTimeoutError`, an agent goes on to the next (`max_retries`).
 
     Args:
         steps: what to say, call by call; or one function that is asked every time.
