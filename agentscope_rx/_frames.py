@@ -7,13 +7,13 @@ To the WHATWG text: UTF-8 always, lines end with LF, CR or CRLF and nothing else
 from __future__ import annotations
 
 import re
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from attrs import frozen
 
 from agentscope_rx.errors import ConfigurationError, WireError
 
-__all__ = ["DEFAULT_LIMIT", "Frame", "LineReader", "SSEReader"]
+__all__ = ["DEFAULT_LIMIT", "BodyReader", "Frame", "FrameReader", "LineReader", "NDJSONReader", "SSEReader"]
 
 DEFAULT_LIMIT: Final = 16 * 2**20
 """Bytes that a line, and the data of one event, may have."""
@@ -24,7 +24,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 @final
 class LineReader:
-    """Bytes in, whole lines out, without their ends: for NDJSON and JSON lines, and for `SSEReader`.
+    """Bytes in, whole lines out, without their ends: for `NDJSONReader` and `SSEReader`.
 
     Args:
         limit: bytes that a line may have; None for no limit.
@@ -83,10 +83,10 @@ class LineReader:
 @final
 @frozen
 class Frame:
-    """One server-sent event.
+    """One server-sent event, one line of NDJSON, or a whole body.
 
     Attributes:
-        data: its data lines, joined by LF.
+        data: its data lines, joined by LF; the line; the body.
         event: its type; empty if it has none.
         id: the last id that was given, by it or before it.
         complete: whether a blank line ended it; False if the stream ended instead.
@@ -96,6 +96,74 @@ class Frame:
     event: str = ""
     id: str = ""
     complete: bool = True
+
+
+class FrameReader(Protocol):
+    """Bytes in, frames out."""
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Take the next bytes; return the frames that they complete."""
+        ...
+
+    def close(self) -> list[Frame]:
+        """Return what the end of the stream completes, or leaves incomplete."""
+        ...
+
+
+@final
+class NDJSONReader:
+    """Bytes in, a frame for each line that is not blank.
+
+    Args:
+        limit: bytes that a line may have; None for no limit.
+
+    Errors: `WireError` where there are more; the reader cannot be used any more.
+    """
+
+    __slots__ = ("_lines",)
+
+    def __init__(self, *, limit: int | None = DEFAULT_LIMIT) -> None:
+        self._lines = LineReader(limit=limit)
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Take the next bytes; return the lines that they end."""
+        return [_line(line, complete=True) for line in self._lines.feed(chunk) if line.strip()]
+
+    def close(self) -> list[Frame]:
+        """Return the last line, if it came without an end; it is marked incomplete."""
+        return [_line(line, complete=False) for line in self._lines.close() if line.strip()]
+
+
+def _line(line: bytes, *, complete: bool) -> Frame:
+    return Frame(line.decode("utf-8", "replace"), complete=complete)
+
+
+@final
+class BodyReader:
+    """Bytes in, one frame with all of them at the end: for what is no stream.
+
+    Args:
+        limit: bytes that it may have; None for no limit.
+
+    Errors: `WireError` where there are more.
+    """
+
+    __slots__ = ("_body", "_limit")
+
+    def __init__(self, *, limit: int | None = DEFAULT_LIMIT) -> None:
+        self._body = bytearray()
+        self._limit = limit
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Take the next bytes."""
+        self._body += chunk
+        if self._limit is not None and len(self._body) > self._limit:
+            raise WireError(f"the answer is longer than {self._limit} bytes")
+        return []
+
+    def close(self) -> list[Frame]:
+        """Return the body."""
+        return [Frame(self._body.decode("utf-8", "replace"))]
 
 
 @final

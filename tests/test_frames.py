@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agentscope_rx._frames import Frame, LineReader, SSEReader
+from agentscope_rx._frames import BodyReader, Frame, LineReader, NDJSONReader, SSEReader
 from agentscope_rx.errors import ConfigurationError, WireError
 
 WIDE = "もし🐝\u2028\u0085\x0b\x0c"
@@ -112,3 +112,24 @@ def test_a_line_that_comes_in_small_pieces_costs_linear_time() -> None:
 
     seconds(1_000)
     assert seconds(80_000) < 40 * min(seconds(8_000) for _ in range(3))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_lines_of_json_are_frames_and_blank_ones_are_not(size: int) -> None:
+    stream = '{"a":"é"}\r\n\n  \n{"b":1}\n{"c"'.encode()
+    reader = NDJSONReader()
+
+    frames = [frame for at in range(0, len(stream), size) for frame in reader.feed(stream[at : at + size])]
+    assert frames == [Frame('{"a":"é"}'), Frame('{"b":1}')]
+    assert reader.close() == [Frame('{"c"', complete=False)]
+    with pytest.raises(WireError, match="longer than 3 bytes"):
+        NDJSONReader(limit=3).feed(b"1234")
+
+
+def test_a_body_is_one_frame_at_the_end() -> None:
+    reader = BodyReader(limit=5)
+
+    assert (reader.feed(b"\xc3"), reader.feed(b"\xa9")) == ([], [])
+    assert reader.close() == [Frame("é")]
+    with pytest.raises(WireError, match="longer than 5 bytes"):
+        reader.feed(b"1234")
