@@ -11,9 +11,13 @@ AgentScopeError
   x ModelError                       a model call failed; `partial` holds what had arrived
     + ModelConnectionError           the server cannot be reached, or the connection broke
     + ModelTimeoutError              nothing arrived for too long
-    + ModelHTTPError                 an HTTP status that is not 200; carries `status`, `body`, `request_id`
-      - RateLimitedError             429; carries `retry_after` in seconds
-    + ModelResponseError             an error object inside a 200 stream
+    + ModelResponseError             the server says that it failed, also inside a stream; carries `status`,
+                                     `type`, `code`, `body`, `request_id`, `retry_after`
+      - ModelHTTPError               an error with an HTTP status
+        . RateLimitedError           asked too often: 429
+        . OverloadedError            the server has too much to do: 503, 529
+        . ContextTooLongError        the conversation does not fit the model
+        . ContentFilterError         the provider held the answer back, or refused the question
     + IncompleteStreamError          the stream ended without saying so
     + BadModelOutputError            bytes that are not the provider's format
   x ToolError                        the tool layer itself is broken (a failing tool is a result)
@@ -46,6 +50,8 @@ __all__ = [
     "AnswerError",
     "BadModelOutputError",
     "ConfigurationError",
+    "ContentFilterError",
+    "ContextTooLongError",
     "IncompleteStreamError",
     "InternalError",
     "MiddlewareProtocolWarning",
@@ -57,6 +63,7 @@ __all__ = [
     "NotAnEventError",
     "OpenCallsError",
     "OrphanEventError",
+    "OverloadedError",
     "ProtocolError",
     "RateLimitedError",
     "ReplyMismatchError",
@@ -139,34 +146,66 @@ class ModelTimeoutError(ModelError):
     """The model's server said nothing for longer than the time allowed."""
 
 
-class ModelHTTPError(ModelError):
-    """The model's server answered with an error status."""
+class ModelResponseError(ModelError):
+    """The model's server said that it failed.
 
-    def __init__(self, message: str, *, status: int, body: str = "", request_id: str = "") -> None:
-        super().__init__(message)
-        self.status = status
-        self.body = body
-        self.request_id = request_id
+    Attributes:
+        status: the HTTP status; of an error inside a stream, the one that its type stands for; 0 if there is
+            none.
+        type, code: what the provider calls the error; empty if it did not say.
+        body: what it sent.
+        request_id: the provider's name of the request, for its support.
+        retry_after: seconds that the server wants to be left alone; None if it did not say.
+    """
 
-
-class RateLimitedError(ModelHTTPError):
-    """The model's server answered 429; `retry_after` is in seconds, None if it did not say."""
+    default_status = 0
 
     def __init__(
         self,
         message: str,
         *,
-        status: int = 429,
+        status: int | None = None,
+        type: str = "",
+        code: str = "",
         body: str = "",
         request_id: str = "",
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(message, status=status, body=body, request_id=request_id)
+        super().__init__(message)
+        self.status = self.default_status if status is None else status
+        self.type = type
+        self.code = code
+        self.body = body
+        self.request_id = request_id
         self.retry_after = retry_after
 
 
-class ModelResponseError(ModelError):
-    """The stream of a model call carried an error object."""
+class ModelHTTPError(ModelResponseError):
+    """The model's server answered with an error status, or with an error that stands for one."""
+
+
+class RateLimitedError(ModelHTTPError):
+    """The model was asked too often, or for too much at a time."""
+
+    default_status = 429
+
+
+class OverloadedError(ModelHTTPError):
+    """The model's server has too much to do; it may be better later."""
+
+    default_status = 503
+
+
+class ContextTooLongError(ModelHTTPError):
+    """The conversation, with what is to be answered, is longer than the model takes."""
+
+    default_status = 400
+
+
+class ContentFilterError(ModelHTTPError):
+    """The provider held the answer back, or did not take the question, for what stands in it."""
+
+    default_status = 400
 
 
 class IncompleteStreamError(ModelError):

@@ -13,10 +13,14 @@ from agentscope_rx import errors
 from agentscope_rx.errors import (
     AgentScopeError,
     ConfigurationError,
+    ContentFilterError,
+    ContextTooLongError,
     MiddlewareProtocolWarning,
     ModelHTTPError,
+    ModelResponseError,
     NotAnEventError,
     OpenCallsError,
+    OverloadedError,
     RateLimitedError,
     RunInsideLoopError,
     StateConflictError,
@@ -33,7 +37,7 @@ def test_the_docstring_draws_the_tree() -> None:
     drawn: dict[str, str] = {}
     path: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
-        if match := re.match(r"( *)(?:[x+-] )?(\w+Error)\b", line):
+        if match := re.match(r"( *)(?:[x+.-] )?(\w+Error)\b", line):
             depth = len(match[1]) // 2
             path[depth:] = [match[2]]
             drawn[match[2]] = path[depth - 1] if depth else "Exception"
@@ -53,6 +57,10 @@ def test_every_error_is_ours_and_some_are_pythons_too() -> None:
 SAMPLES = [
     ModelHTTPError("no", status=500, body="{}", request_id="r"),
     RateLimitedError("slow down", body="{}", retry_after=1.5),
+    ModelResponseError("down", type="server_error", code="E1"),
+    OverloadedError("later", status=529),
+    ContextTooLongError("too long", code="context_length_exceeded"),
+    ContentFilterError("no", type="content_filter"),
     WireError("expected str, got int", "$.toolCalls[1].id"),
     ToolArgumentsError("no city", path="$.city"),
     ToolSuspendError("waits for the bank"),
@@ -89,3 +97,12 @@ def test_messages_name_the_values_and_the_way_on() -> None:
         "tool calls are open: call-1, call-2. Answer them (ConfirmResults or ExternalResults), "
         "go on with them (call with None), or interrupt the session"
     )
+
+
+def test_an_error_that_says_no_status_has_the_one_that_it_stands_for() -> None:
+    errors = [
+        ModelResponseError("x"), RateLimitedError("x"), OverloadedError("x"), ContextTooLongError("x"),
+        ContentFilterError("x"), OverloadedError("x", status=529),
+    ]  # fmt: skip
+
+    assert [error.status for error in errors] == [0, 429, 503, 400, 400, 529]

@@ -8,10 +8,13 @@ from random import random
 from typing import Final
 
 from agentscope_rx.errors import (
+    ContentFilterError,
+    ContextTooLongError,
     IncompleteStreamError,
     ModelConnectionError,
-    ModelHTTPError,
+    ModelResponseError,
     ModelTimeoutError,
+    OverloadedError,
     RateLimitedError,
 )
 
@@ -26,6 +29,9 @@ LONGEST: Final = 30.0
 PATIENCE: Final = 60.0
 """Seconds that a server may ask for; whoever wants longer is not asked again."""
 
+_USED_UP: Final = frozenset({"insufficient_quota", "exceeded_current_quota_error", "billing_error"})
+"""What providers call it when money or a quota is needed, not time; the status is that of a rate limit."""
+
 _PASSING: Final = (
     ModelConnectionError,
     ModelTimeoutError,
@@ -38,12 +44,15 @@ _PASSING: Final = (
 def can_pass(error: Exception) -> bool:
     """Return whether the same request may succeed later.
 
-    A rate limit, a broken connection, a timeout and a failure of the server (5xx) may; a request that was
-    refused (4xx), an answer that cannot be read and a mistake in the configuration come again.
+    A rate limit, a broken connection, a timeout and a failure of the server (5xx, or the same inside a
+    stream) may; a quota that is used up, a request that was refused (4xx), a conversation that is too long,
+    an answer that cannot be read and a mistake in the configuration come again.
     """
-    if isinstance(error, ModelHTTPError):
-        status = error.status
-        return status >= 500 or status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT)
+    if isinstance(error, ModelResponseError):
+        if isinstance(error, ContextTooLongError | ContentFilterError) or _USED_UP & {error.type, error.code}:
+            return False
+        passing = isinstance(error, RateLimitedError | OverloadedError)
+        return passing or error.status >= 500 or error.status == HTTPStatus.REQUEST_TIMEOUT
     return isinstance(error, _PASSING)
 
 
@@ -54,7 +63,7 @@ def backoff(error: Exception, failures: int, chance: Callable[[], float] = rando
 
     1. The time doubles with the failures, up to half a minute; half of it is left to chance, so that calls
        which failed together do not come back together.
-    2. A server that says how long it wants to be left alone (`RateLimitedError.retry_after`) is left alone
+    2. A server that says how long it wants to be left alone (`ModelResponseError.retry_after`) is left alone
        for that long and a little more; for over a minute, nobody waits.
     3. What cannot pass (`can_pass`) is not waited for.
 
@@ -66,7 +75,7 @@ def backoff(error: Exception, failures: int, chance: Callable[[], float] = rando
     if not can_pass(error):
         return None
     seconds = min(LONGEST, FIRST * 2.0 ** min(failures - 1, 30)) * (1 + chance()) / 2
-    if not isinstance(error, RateLimitedError) or error.retry_after is None:
+    if not isinstance(error, ModelResponseError) or error.retry_after is None:
         return seconds
     asked = error.retry_after
     return None if asked > PATIENCE else asked + min(seconds, asked / 4)

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import Any, Final, cast, final
+from typing import Final, final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
@@ -22,14 +22,12 @@ from weakref import WeakKeyDictionary
 import aiohttp
 from attrs import field, frozen
 
-from agentscope_rx._json import loads
 from agentscope_rx.errors import (
     ModelConnectionError,
-    ModelError,
-    ModelHTTPError,
+    ModelResponseError,
     ModelTimeoutError,
-    RateLimitedError,
 )
+from agentscope_rx.model._failure import cause_of, read_error, remedy_for
 
 __all__ = ["Post", "Reply", "is_loopback", "post"]
 
@@ -40,12 +38,6 @@ _LAST_BYTES: Final = 0.1
 """Seconds for the end of a body whose content is there already, so that the connection can be used again."""
 
 _REQUEST_IDS: Final = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray")
-_REMEDIES: Final[Mapping[int, str]] = {
-    401: "check the API key",
-    403: "check the API key and what it may do",
-    404: "check base_url and the model's name",
-    429: "ask less often",
-}
 
 
 @final
@@ -112,7 +104,7 @@ class Reply:
 async def post(request: Post) -> AsyncGenerator[Reply]:
     """Send a request; the block gets the reply once its head is there and says success.
 
-    Errors: `ModelConnectionError`, `ModelTimeoutError`, `ModelHTTPError`, `RateLimitedError`.
+    Errors: `ModelConnectionError`, `ModelTimeoutError`, `ModelHTTPError` and its subclasses.
     """
     session = await _session()
     with _model_errors(request):
@@ -162,23 +154,30 @@ def _seconds(timeout: float | None) -> str:
     return "too long" if timeout is None else f"{timeout:g} s"
 
 
-async def _http_error(request: Post, response: aiohttp.ClientResponse) -> ModelError:
+async def _http_error(request: Post, response: aiohttp.ClientResponse) -> ModelResponseError:
     status, headers = response.status, response.headers
     body = request.redacted(await _error_body(response))
     request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), "")
     retry_after = _retry_after(headers)
     reason = response.reason or (HTTPStatus(status).phrase if status in HTTPStatus else "")
-    said = _error_message(body) or (f"see {headers['Location']}" if "Location" in headers else "")
-    remedy = _REMEDIES.get(status, "try again later" if status >= 500 else "")
-    if retry_after is not None:
-        remedy = f"try again after {retry_after:g} s"
+    said = read_error(body)
+    cause, status = cause_of(said, status)
+    request_id = request_id or said.request_id
+    text = said.text.rstrip(". ") or (f"see {headers['Location']}" if "Location" in headers else "")
+    remedy = remedy_for(cause, status) if retry_after is None else f"try again after {retry_after:g} s"
     message = f"{request.name} answered {status} {reason}".rstrip()
-    message += f": {said.rstrip('. ')}" if said else ""
+    message += f": {text}" if text else ""
     message += f"; {remedy}" if remedy else ""
     message += f" (request {request_id})" if request_id else ""
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return RateLimitedError(message, body=body, request_id=request_id, retry_after=retry_after)
-    return ModelHTTPError(message, status=status, body=body, request_id=request_id)
+    return cause(
+        message,
+        status=status,
+        type=said.type,
+        code=said.code,
+        body=body,
+        request_id=request_id,
+        retry_after=retry_after,
+    )
 
 
 async def _error_body(response: aiohttp.ClientResponse) -> str:
@@ -189,18 +188,6 @@ async def _error_body(response: aiohttp.ClientResponse) -> str:
             if len(body) > _ERROR_BODY:
                 break
     return bytes(body[:_ERROR_BODY]).decode("utf-8", "replace")
-
-
-def _error_message(body: str) -> str:
-    """What an error's body says, in whichever of the usual places."""
-    try:
-        value: Any = loads(body)
-    except (ValueError, RecursionError):
-        return " ".join(body.split())[:300]
-    while isinstance(value, dict):
-        said = cast("dict[str, Any]", value)
-        value = next((said[key] for key in ("error", "message", "detail", "msg") if said.get(key)), None)
-    return str(value)[:1000] if value is not None else body[:300]
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

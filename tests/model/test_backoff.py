@@ -7,12 +7,15 @@ import pytest
 from agentscope_rx.errors import (
     BadModelOutputError,
     ConfigurationError,
+    ContentFilterError,
+    ContextTooLongError,
     IncompleteStreamError,
     ModelConnectionError,
     ModelError,
     ModelHTTPError,
     ModelResponseError,
     ModelTimeoutError,
+    OverloadedError,
     RateLimitedError,
 )
 from agentscope_rx.model import backoff, can_pass
@@ -32,6 +35,8 @@ def refused(status: int) -> ModelHTTPError:
         (refused(500), True),
         (refused(503), True),
         (refused(529), True),
+        (OverloadedError("later"), True),
+        (ModelResponseError("down", type="server_error", status=500), True),
         (refused(408), True),
         (ConnectionResetError(), True),  # of a model that others wrote
         (TimeoutError(), True),
@@ -40,6 +45,9 @@ def refused(status: int) -> ModelHTTPError:
         (refused(404), False),
         (refused(302), False),
         (ModelResponseError("content filter"), False),
+        (ContentFilterError("no", status=500), False),
+        (ContextTooLongError("too long", status=500), False),
+        (RateLimitedError("no money", code="insufficient_quota"), False),
         (BadModelOutputError("a web page"), False),
         (ConfigurationError("no key"), False),
         (ModelError("the script is over"), False),
