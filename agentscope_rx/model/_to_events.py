@@ -198,8 +198,9 @@ class AnswerEvents:
         return events
 
     def _text(self, part: TextBlock) -> None:
-        if part.text:
-            self._write(_TEXT, part.text)
+        if part.text or part.metadata:
+            block = self._write(_TEXT, part.text)
+            block.metadata.update(part.metadata or {})
 
     def _thinking(self, part: ThinkingBlock) -> None:
         if part.thinking or part.metadata:

@@ -158,7 +158,9 @@ def test_the_last_usage_counts_and_the_finish_reason_is_kept() -> None:
 def test_what_providers_want_back_travels_in_the_end_of_its_block() -> None:
     events, _ = run(
         reactivex.of(
-            ChatResponse((ThinkingBlock("a"), ThinkingBlock("", {"signature": "s"}), TextBlock("b"))),
+            ChatResponse(
+                (ThinkingBlock("a"), ThinkingBlock("", {"signature": "s"}), TextBlock("b", {"t": 1}))
+            ),
             ChatResponse(
                 (ThinkingBlock("", {"redacted": "r"}), ToolCallChunk("{}", "c", "f", 0, {"thought": "t"}))
             ),
@@ -169,7 +171,7 @@ def test_what_providers_want_back_travels_in_the_end_of_its_block() -> None:
     ends = {brief(event): event.metadata for event in events if event.type.endswith("_END")}
     assert ends == {
         "thinking-1 E": {"block": {"signature": "s"}},
-        "text-1 E": {},
+        "text-1 E": {"block": {"t": 1}},
         "thinking-2 E": {"block": {"redacted": "r"}},
         "c E": {"block": {"thought": "t"}},
         "d E": {"block": {"k": 1}},

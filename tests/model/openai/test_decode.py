@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from agentscope_rx._frames import Frame, SSEReader
-from agentscope_rx.errors import BadModelOutputError, IncompleteStreamError, ModelResponseError
+from agentscope_rx.errors import (
+    BadModelOutputError,
+    ContentFilterError,
+    IncompleteStreamError,
+    ModelResponseError,
+)
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, ThinkingBlock, URLSource
 from agentscope_rx.model import ChatResponse, ToolCallChunk
 from agentscope_rx.model.openai._decode import ChunkDecoder, decode_chunk
@@ -223,3 +228,12 @@ def test_a_finish_reason_or_done_makes_an_answer_whole(last: str) -> None:
     decoder.feed(Frame(last))
     assert decoder.whole
     decoder.close()
+
+
+def test_an_answer_that_the_provider_cut_for_its_content_is_an_error_behind_what_came() -> None:
+    decoder = ChunkDecoder("m")
+    for frame in ('{"choices": [{"delta": {"content": "a"}, "finish_reason": "content_filter"}]}', "[DONE]"):
+        decoder.feed(Frame(frame))
+
+    with pytest.raises(ContentFilterError, match="m held the answer back: content_filter"):
+        decoder.close()

@@ -20,12 +20,14 @@ from reactivex import operators as ops
 from agentscope_rx.errors import (
     BadModelOutputError,
     ConfigurationError,
+    ContextTooLongError,
     IncompleteStreamError,
     ModelConnectionError,
     ModelError,
     ModelHTTPError,
     ModelResponseError,
     ModelTimeoutError,
+    OverloadedError,
     RateLimitedError,
 )
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, UserMessage
@@ -511,3 +513,33 @@ def test_importing_the_package_of_models_does_not_load_aiohttp() -> None:
         "assert 'aiohttp' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.asyncio
+async def test_secrets_are_in_no_error_inside_a_stream_either() -> None:
+    error, _ = await failure(events({"error": {"message": f"bad key {KEY}"}}))
+
+    assert isinstance(error, ModelResponseError)
+    assert "bad key ***" in str(error)
+    assert KEY not in str(error) + repr(error) + error.body + "".join(traceback.format_exception(error))
+
+
+@pytest.mark.asyncio
+async def test_an_overloaded_server_and_a_long_conversation_are_known_by_their_class() -> None:
+    error, _ = await failure(events({"error": {"message": "m", "type": "overloaded_error"}}))
+    assert isinstance(error, OverloadedError)
+
+    body = '{"error": {"message": "m", "code": "context_length_exceeded", "request_id": "r"}}'
+    error, _ = await failure(status(400, body))
+    assert isinstance(error, ContextTooLongError)
+    assert "answered 400 Bad Request: m; send a shorter conversation (request r)" in str(error)
+    assert (error.status, error.code, error.request_id) == (400, "context_length_exceeded", "r")
+
+
+@pytest.mark.asyncio
+async def test_the_seconds_that_an_overloaded_server_asks_for_are_known() -> None:
+    error, _ = await failure(status(503, "busy", Retry_After="3"))
+
+    assert isinstance(error, OverloadedError)
+    assert error.retry_after == 3.0
+    assert "busy; try again after 3 s" in str(error)

@@ -1,0 +1,78 @@
+"""Servers that speak OpenAI's chat completions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.message import AssistantMessage, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from agentscope_rx.model import GenerateOptions, OpenAIChatModel
+from agentscope_rx.model.openai._presets import PRESETS
+from tests.model.loopback import events, serving
+
+FINISH = {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]}
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for preset in PRESETS.values():
+        for name in preset.defaults.keys + preset.defaults.urls:
+            monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("provider", PRESETS)
+def test_a_provider_has_an_address_and_its_own_key(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    defaults = PRESETS[provider].defaults
+    if provider != "openai":
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another")  # never for another server
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://another/v1")
+    if defaults.needs_key:
+        with pytest.raises(
+            ConfigurationError, match=rf"no key for {defaults.base_url}; set {defaults.keys[0]}"
+        ):
+            OpenAIChatModel("m", provider=provider)
+
+    monkeypatch.setenv(defaults.keys[0], "sk-own")
+    assert OpenAIChatModel("m", provider=provider).base_url == defaults.base_url
+    monkeypatch.setenv(defaults.urls[0], "http://mine/v1")
+    assert OpenAIChatModel("m", provider=provider).base_url == "http://mine/v1"
+
+
+def test_an_unknown_provider_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ConfigurationError, match=r"provider='acme' is none of openai, deepseek, .*base_url="):
+        OpenAIChatModel("m", provider="acme")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        ({"provider": "deepseek"}, "reasoning_content"),
+        ({"provider": "openrouter"}, "reasoning"),
+        ({"provider": "vllm"}, None),
+        ({}, None),
+        ({"provider": "deepseek", "reasoning_key": ""}, None),
+        ({"reasoning_key": "thoughts"}, "thoughts"),
+    ],
+)
+async def test_thinking_goes_back_to_whom_is_known_to_want_it(arguments: Any, key: str | None) -> None:
+    reply = AssistantMessage(
+        "me", [ThinkingBlock("hm"), ToolUseBlock("a", "f"), ToolResultBlock.text("1", id="a")]
+    )
+    async with serving(events(FINISH)) as server:
+        await OpenAIChatModel("m", base_url=server.url, **arguments).stream([reply])
+
+    sent = server.bodies[0]["messages"][0]
+    assert sent.keys() - {"role", "content", "tool_calls"} == ({key} if key else set())
+    assert key is None or sent[key] == "hm"
+
+
+@pytest.mark.asyncio
+async def test_only_openais_own_limit_has_the_new_name() -> None:
+    async with serving(events(FINISH)) as server:
+        model = OpenAIChatModel("m", base_url=server.url, options=GenerateOptions(max_tokens=3))
+        await model.stream([])
+
+    assert server.bodies[0]["max_tokens"] == 3
