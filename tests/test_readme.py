@@ -49,9 +49,10 @@ def test_the_first_program_prints_the_output_below_it() -> None:
 
 
 @pytest.fixture
-def pasted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def pasted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
     """The names that there are when all programs were pasted, one after the other, into one Python."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         for program in code(README, "python"):
@@ -62,6 +63,9 @@ def pasted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_the_programs_run_one_after_the_other(pasted: dict[str, Any]) -> None:
     assert pasted["message"].text_content == "You said: hi"
     assert isinstance(pasted["events"][-1], AgentEndEvent)
+    assert pasted["answered"].text_content == "It is sunny."
+    assert pasted["answered"].id == pasted["question"].reply_id
+    assert pasted["state"].user_id == "ann"
     assert [type(middleware).__name__ for middleware in pasted["watched"]] == [
         "_OnReasoning",
         "_OnActing",
