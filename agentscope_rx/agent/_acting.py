@@ -49,8 +49,9 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
     """Close the calls that no hook is to see, then take care of the others through `on_acting`.
 
     1. What the human has denied gets its result first, then what the rules deny.
-    2. What is allowed runs: neighbouring calls of concurrency-safe tools together, an unsafe one alone.
-       Results stream live; each ToolResultEnd goes out as its tool finishes.
+    2. What is allowed runs: neighbouring calls of concurrency-safe tools together, an unsafe one alone, and
+       not before the results that came before it are stored. Results stream live; each ToolResultEnd goes
+       out as its tool finishes.
     3. Then the questions: about the calls that ask; else about those whose outcome comes from outside.
     4. If every call of the step was denied, not all by rules, `AllToolsDeniedEvent` says so.
     5. A call that has a result in this phase gives that result again, unless the input asks for a rerun, and
@@ -95,7 +96,10 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
 
         def steps() -> Iterator[Observable[AgentEvent]]:
             yield from map(refusal, (*act.deny, *permitted.deny))
-            yield from map(batch, batches(permitted.run, toolkit))
+            for calls in batches(permitted.run, toolkit):
+                yield batch(calls)
+                if run.is_stored:
+                    yield run.quiet
             yield results.said(questions(reply_id, permitted, suspended.values()))
             if act.deny and (denied := denied_step(run.fold.content(), {e.call for e in permitted.deny})):
                 yield results.said([AllToolsDeniedEvent(denied, reply_id=reply_id)])

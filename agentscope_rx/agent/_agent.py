@@ -24,7 +24,7 @@ from agentscope_rx.agent._transition import open_calls
 from agentscope_rx.agent._turn import in_turn
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError, SessionBusyError
-from agentscope_rx.event import AgentEvent, RequestStopEvent
+from agentscope_rx.event import AgentEvent
 from agentscope_rx.identity import emitting, new_emitter
 from agentscope_rx.interop import CallScheduler, from_coroutine, occupied, on_loop, shield
 from agentscope_rx.message import AssistantMessage, GenerateReason, Msg
@@ -312,7 +312,12 @@ class ReActAgent(Brief):
         msgs = given(msg).msgs
         bound = self._bind(ctx)
         ended: ReplaySubject[AgentEvent | None] = ReplaySubject()
-        self._interrupt(bound, msgs, ended)
+
+        def begin(_: object) -> Observable[None]:
+            self._interrupt(bound, msgs, ended)
+            return rx.empty()
+
+        on_loop(rx.defer(begin)).subscribe()  # behind the calls that this thread has subscribed to before
         return shield(on_loop(ended))
 
     def request_stop(
@@ -327,27 +332,35 @@ class ReActAgent(Brief):
         A `RequestStopEvent` comes into its stream: the phase in flight ends, its results are stored, and the
         call ends with `generate_reason`. `call(None)` goes on from there.
         """
-        run = self._sessions.get(self._bind(ctx)).run
-        if run is None:
-            return False
-        event = RequestStopEvent(reason, generate_reason, reply_id=run.reply_id)
-        return _soon(run, lambda: run.inject(event))
+        stay = self._sessions.get(self._bind(ctx)).inside
+
+        def stop(run: Run | None) -> None:
+            if run is not None:
+                run.stop(reason, generate_reason)
+
+        return stay is not None and _soon(stay, lambda: stay.with_run(stop))
 
     def _interrupt(
         self, ctx: RuntimeContext, msgs: tuple[Msg, ...], ended: ReplaySubject[AgentEvent | None]
     ) -> None:
         session = self._sessions.get(ctx)
-        run = session.run
+        stay = session.inside
 
         def land() -> None:
-            if run is not None and session.run is run:
+            if stay is None or session.inside is not stay:  # another call runs by now, or none
+                self._interrupt(ctx, msgs, ended)
+            else:
+                stay.with_run(cut)
+
+        def cut(run: Run | None) -> None:
+            if run is None:  # it was no call, or one that was refused
+                self._interrupt(ctx, msgs, ended)
+            else:
                 run.over.subscribe(ended)
                 run.interrupt(msgs)
-            else:  # another call runs by now, or none
-                self._interrupt(ctx, msgs, ended)
 
-        if run is None or not _soon(run, land):
-            closing = self._cold(ctx, partial(self._close, msgs))
+        if stay is None or not _soon(stay, land):
+            closing = self._cold(ctx, partial(self._close, msgs), first=True)
             closing.pipe(ops.default_if_empty(None)).subscribe(ended)
 
     def _close(
@@ -405,10 +418,14 @@ class ReActAgent(Brief):
         return run
 
     def _cold(
-        self, ctx: RuntimeContext, work: Callable[[Stay, RuntimeContext, CallScheduler], Observable[T]]
+        self,
+        ctx: RuntimeContext,
+        work: Callable[[Stay, RuntimeContext, CallScheduler], Observable[T]],
+        *,
+        first: bool = False,
     ) -> Observable[T]:
-        """A stream that does some work in the session, when its turn has come."""
-        turn = rx.defer(lambda scheduler: self._in_turn(ctx, cast(CallScheduler, scheduler), work))
+        """A stream that does some work in the session, when its turn has come, or before all who wait."""
+        turn = rx.defer(lambda scheduler: self._in_turn(ctx, cast(CallScheduler, scheduler), work, first))
         return shield(on_loop(turn, within=lambda: emitting(new_emitter())))
 
     def _bind(self, ctx: RuntimeContext | None) -> RuntimeContext:
@@ -424,6 +441,7 @@ class ReActAgent(Brief):
         ctx: RuntimeContext,
         scheduler: CallScheduler,
         work: Callable[[Stay, RuntimeContext, CallScheduler], Observable[T]],
+        first: bool,
     ) -> Observable[T]:
         place = (id(self), ctx.user_id, ctx.session_id)
         inside = ctx.inside | occupied.get() | scheduler.inside
@@ -439,7 +457,7 @@ class ReActAgent(Brief):
         slot = None
         if store is not None:
             slot = StateSlot(store, StateKey(ctx.user_id, ctx.session_id or "", self.name), self.on_conflict)
-        stay = Stay(session, slot)
+        stay = Stay(session, slot, scheduler.loop)
 
         def body(scheduler: CallScheduler) -> Observable[T]:
             stay.enter()
@@ -449,13 +467,13 @@ class ReActAgent(Brief):
                 ops.flat_map(lambda _: work(stay, ctx, scheduler))
             )
 
-        return in_turn(session.gate, body, stay)
+        return in_turn(session.gate, body, stay, first=first)
 
 
-def _soon(run: Run, action: Callable[[], object]) -> bool:
-    """Do something on the loop of a call, never on the caller's stack; False if that loop is closed."""
+def _soon(stay: Stay, action: Callable[[], object]) -> bool:
+    """Do something on the loop of a stay, never on the caller's stack; False if that loop is closed."""
     try:
-        run.scheduler.loop.call_soon_threadsafe(action)
+        stay.loop.call_soon_threadsafe(action)
     except RuntimeError:
         return False
     return True

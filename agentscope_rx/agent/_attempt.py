@@ -9,12 +9,14 @@ from typing import Final
 import reactivex as rx
 from reactivex import Observable, abc, operators as ops
 from reactivex.disposable import CompositeDisposable, Disposable, SerialDisposable, SingleAssignmentDisposable
+from reactivex.subject import Subject
 
 from agentscope_rx.agent._commit import Commit
 from agentscope_rx.agent._decide import closings
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._run import Run
+from agentscope_rx.agent._unsaved import add_unsaved
 from agentscope_rx.errors import AgentScopeError, ConfigurationError
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent, ErrorInfo
 from agentscope_rx.interop import CallScheduler, message_of, words_of
@@ -37,24 +39,27 @@ def attempt(
 
     1. Each event is in the message and in the loop's state before it goes out.
     2. An interrupt cuts the phase that runs; it ends what is open, and gives the open calls a result.
-    3. A failure ends what is open, gives the open calls a result and the call its AgentEnd.
+    3. A failure ends what is open, gives the open calls a result and the call its AgentEnd; so does one of
+       the store.
     4. `on_agent` may subscribe again, to go on with the same reply, but not while an attempt runs.
 
     Errors: what fails; `ConfigurationError` for a second attempt beside the first.
     """
-    loop = iterate(phases).pipe(ops.take_until(run.cut), guard(run.reply_id, frame=True))
 
     def subscribe(
         observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
         assert isinstance(scheduler, CallScheduler)
         this = _Attempt(run, observer)
+        loop = iterate(phases).pipe(
+            ops.take_until(run.cut), ops.take_until(this.broken), guard(run.reply_id, frame=True)
+        )
 
         def begin(*_: object) -> None:
             if run.is_running:
                 observer.on_error(ConfigurationError(_ONE_AT_A_TIME))
                 return
-            run.begin(input.msgs, this.on_next)
+            run.begin(input.msgs, this.inject, this.quiet)
             events = rx.concat(loop, rx.defer(lambda _: rx.from_iterable(this.interrupted())))
             this.source.disposable = CompositeDisposable(
                 events.subscribe(this.on_next, this.on_error, this.on_completed, scheduler=scheduler),
@@ -70,25 +75,42 @@ def attempt(
 
 
 class _Attempt:
-    """One run of the loop, from its first event to its end."""
+    """One run of the loop, from its first event to its end.
+
+    Attributes:
+        source: what runs.
+        broken: ends what runs with an error that came from the store.
+        quiet: completes when all events have gone out.
+    """
 
     def __init__(self, run: Run, observer: abc.ObserverBase[AgentEvent]) -> None:
         self.source = SerialDisposable()
+        self.broken: Subject[None] = Subject()
         self._run = run
         self._observer = observer
         self._commit = Commit(run, observer.on_next, self._fail)
+        self.quiet = self._commit.quiet()
         self._ended = False
         self._error: Exception | None = None
+        self._also: Exception | None = None
 
     def on_next(self, event: AgentEvent) -> None:
         self._ended = self._ended or (type(event) is AgentEndEvent and not event.source)
         self._commit.take(event)
 
     def on_error(self, error: Exception) -> None:
-        self._commit.then(partial(self._fail, error))
+        if self._error is None:
+            self._also = error  # until all before it has gone out, the store may be the first to fail
+            self._commit.finish(partial(self._fail, error))
 
     def on_completed(self) -> None:
-        self._commit.then(self._observer.on_completed)
+        if self._error is None:
+            self._commit.finish(self._observer.on_completed)
+
+    def inject(self, event: AgentEvent) -> None:
+        """Take an event from outside, if it comes before the end."""
+        if not self._ended and self._error is None:
+            self._commit.take(event)
 
     def dispose(self) -> None:
         self.source.dispose()
@@ -99,16 +121,22 @@ class _Attempt:
         run = self._run
         if self._ended or not run.interrupted:
             return
+        if not run.has_begun:
+            yield from run.opening()
         yield from _closed(run, _INTERRUPTED, ToolResultState.INTERRUPTED)
         yield AgentResultEvent(run.result(GenerateReason.INTERRUPTED), reply_id=run.reply_id)
         yield AgentEndEvent(run.reply_id, GenerateReason.INTERRUPTED)
 
     def _fail(self, error: Exception) -> None:
-        self.source.dispose()
         if self._error is not None:  # what cannot be stored now is the end of another failure
-            self._error.add_note(f"and the session could not be saved: {error!r}")
+            add_unsaved(self._error, error)
             return
         self._error = error
+        if self._also is not None and self._also is not error:
+            error.add_note(f"and behind it: {words_of(self._also)}")
+        self._commit.forget_success()
+        self.broken.on_error(error)
+        self.source.dispose()
         if isinstance(error, AgentScopeError) and error.partial is None:
             error.partial = self._run.message()
         reason = f"Error: not run: the call failed with {words_of(error)}"
@@ -117,7 +145,7 @@ class _Attempt:
                 return
             self._commit.take(event)
         self._commit.take(failed_end(self._run, error))
-        self._commit.then(partial(self._observer.on_error, error))
+        self._commit.finish(partial(self._observer.on_error, error))
 
 
 def failed_end(run: Run, error: Exception) -> AgentEndEvent:

@@ -38,8 +38,10 @@ class Gate:
         loop: asyncio.AbstractEventLoop,
         go: Callable[[], None],
         give_up: Callable[[], None] = lambda: None,
+        *,
+        first: bool = False,
     ) -> None:
-        """Call `go` on `loop` when the place is free: at once if it is.
+        """Call `go` on `loop` when the place is free: at once if it is; with `first`, before all who wait.
 
         Whoever is inside on a loop that is closed cannot leave any more: it is given up for the next one.
         """
@@ -47,7 +49,7 @@ class Gate:
         with self._lock:
             before, self._inside = self._inside, self._inside or visit
             if before is not None:
-                self._waiting.append(visit)
+                (self._waiting.appendleft if first else self._waiting.append)(visit)
                 if not before.loop.is_closed():
                     return
                 self._inside = visit  # until `leave` lets in whose turn it is

@@ -50,15 +50,22 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
     def outside_the_loop(_: None) -> bool:
         return not run.is_running
 
-    events = run.through("on_agent", core)(input)
-    if not run.has_hook("on_agent"):
-        return events
-    cut = run.cut.pipe(ops.filter(outside_the_loop), ops.do_action(lambda _: run.report("on_agent").hush()))
-    return events.pipe(ops.take_until(cut), frame(run.start, end, run.report("on_agent")))
+    def ended_early(_: object) -> Observable[AgentEvent]:
+        return run.scheduler.home(core(input)) if run.interrupted and not run.has_begun else rx.empty()
+
+    def until_cut(events: Observable[AgentEvent]) -> Observable[AgentEvent]:
+        cut = run.cut.pipe(
+            ops.filter(outside_the_loop), ops.do_action(lambda _: run.report("on_agent").hush())
+        )
+        return rx.concat(events.pipe(ops.take_until(cut)), rx.defer(ended_early))
+
+    events = run.through("on_agent", core, until_cut)(input)
+    return events.pipe(frame(run.start, end, run.report("on_agent"))) if run.has_hook("on_agent") else events
 
 
 def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
     yield rx.from_iterable(run.opening())
+    yield run.quiet
     while not run.interrupted:
         run.loop = run.structured.look(run.loop)
         decision = decide(run.loop)
@@ -73,6 +80,7 @@ def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
                 yield _stored(run)
             case Act():
                 yield acting(run, decision)
+                yield run.quiet
             case Remind():
                 yield rx.of(run.hint(EMPTY_RESPONSE, REMINDER))
             case Summarize():

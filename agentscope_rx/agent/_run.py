@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import reactivex as rx
 from attrs import evolve
 from reactivex import Observable
 from reactivex.subject import AsyncSubject, Subject
@@ -28,6 +29,7 @@ from agentscope_rx.event import (
     AgentStartEvent,
     ExternalExecutionResultEvent,
     HintBlockEvent,
+    RequestStopEvent,
     UserConfirmResultEvent,
 )
 from agentscope_rx.interop import CallScheduler
@@ -66,8 +68,9 @@ class Run:
         later: messages that stand behind the reply: they came while it was paused, or with an interrupt.
         cut: emits when the call is to end at once.
         interrupted: whether it was told to.
+        has_begun: whether AgentStart has come.
         is_running: whether the loop runs; with a slow `on_agent` hook it may not have begun.
-        inject: takes an event into the stream of the loop that runs.
+        quiet: completes when all that the loop has streamed is out, and stored where there is a store.
         closed: makes of a prompt one in which each tool call has its result.
         last: the AgentEnd, when it has come.
         structured: the structured output.
@@ -96,12 +99,14 @@ class Run:
         self.last: AgentEndEvent | None = None
         self.over: AsyncSubject[AgentEvent | None] = AsyncSubject()
         self.is_running = False
-        self.inject: Callable[[AgentEvent], None] = _nowhere
+        self.quiet: Observable[AgentEvent] = rx.empty()
+        self._inject: Callable[[AgentEvent], None] | None = None
+        self._stops: list[RequestStopEvent] = []
         self.closed = PromptCloser()
         self._plan = plan
         self._answers = self._answer()
         self._reports: dict[str, Report] = {}
-        self._begun = False
+        self.has_begun = False
         seed = None if plan.resumed is None else session.value.checkpoint
         self.fold = ReplyFold(plan.reply_id, seed=seed)
         self.structured = Structured(wanted, self.fold)
@@ -112,7 +117,7 @@ class Run:
             self.ids = _taken(plan.resumed)
             self.loop = self._resumed(plan.iteration)
         self._slot = slot
-        self._written, self._durable = self._version, True
+        self._written, self._durable = self._version(self.fold), True
 
     @property
     def toolkit(self) -> Toolkit:
@@ -150,6 +155,8 @@ class Run:
         # `yield from` would end them with an attempt that is cut off.
         for event in self._answers:  # noqa: UP028
             yield event
+        yield from self._stops
+        self._stops.clear()
 
     def _answer(self) -> Iterator[AgentEvent]:
         answers = self._plan.answers
@@ -174,7 +181,7 @@ class Run:
         self.loop = apply(self.loop, event)
         self.structured.take(event)
         if isinstance(event, AgentStartEvent):
-            self._begun = True
+            self.has_begun = True
         elif isinstance(event, AgentEndEvent):
             self.last = event
         elif isinstance(event, UserConfirmResultEvent):
@@ -190,20 +197,36 @@ class Run:
 
         self.session.update(accepting)
 
-    def begin(self, msgs: Iterable[Msg], inject: Callable[[AgentEvent], None]) -> None:
-        """Take the input into the history and begin; or begin again, if `next` is subscribed once more."""
+    def begin(
+        self,
+        msgs: Iterable[Msg],
+        inject: Callable[[AgentEvent], None],
+        quiet: Observable[AgentEvent],
+    ) -> None:
+        """Take the input into the history and begin; or begin again, if `next` is subscribed once more.
+
+        `inject` takes an event into the stream of the loop.
+        """
         self.is_running = True
-        self.inject = inject
+        self._inject, self.quiet = inject, quiet
         if self._plan.answers is None:
             known = {msg.id for msg in self.history}
             self.history = (*self.history, *(msg for msg in msgs if msg.id not in known))
-        if self._begun:
+        if self.has_begun:
             self.loop = self._resumed(self.loop.iteration)
 
     def end(self) -> None:
         """Note that nothing of the call runs any more."""
         self.is_running = False
-        self.inject = _nowhere
+        self._inject = None
+
+    def stop(self, reason: str | None, generate_reason: GenerateReason) -> None:
+        """Finish the step that runs, or the first one, and end. On the call's loop only."""
+        event = RequestStopEvent(reason, generate_reason, reply_id=self.reply_id)
+        if not self.has_begun:
+            self._stops.append(event)
+        elif self._inject is not None:
+            self._inject(event)
 
     def interrupt(self, msgs: Iterable[Msg] = ()) -> None:
         """End the call as soon as possible; the messages stand behind the reply. On the call's loop only."""
@@ -281,15 +304,22 @@ class Run:
             self._reports[hook] = Report(hook, with_hook(self.agent.middlewares, hook))
         return self._reports[hook]
 
-    def saved(self, end: AgentEndEvent | None = None) -> AgentState:
-        """Return the session's state as the call leaves it, or has it so far; with `end`, if that came."""
+    def saved(self, ends: Sequence[AgentEvent] = ()) -> AgentState:
+        """Return the session's state as the call leaves it, or has it so far; with `ends`, if they came."""
+        return self._state(self._fold_with(ends))
+
+    def _fold_with(self, ends: Sequence[AgentEvent]) -> ReplyFold:
+        if not ends:
+            return self.fold
+        fold = self.fold.copy()
+        for event in ends:
+            fold.apply(event)
+        return fold
+
+    def _state(self, fold: ReplyFold) -> AgentState:
         state = self.session.value
-        if not self._begun:
+        if not self.has_begun:
             return evolve(state, context=(*state.context, *self._said())) if self._said() else state
-        fold = self.fold
-        if end is not None:
-            fold = fold.copy()
-            fold.apply(end)
         finished = fold.finished and not self.loop.open_calls
         return evolve(
             state,
@@ -308,28 +338,24 @@ class Run:
         """Whether the session has a place in a store."""
         return self._slot is not None
 
-    async def write(self, *, durable: bool = True, end: AgentEndEvent | None = None) -> None:
-        """Write the session's state to its store, if that has changed; with `end`, as if that had come.
+    async def write(self, *, durable: bool = True, ends: Sequence[AgentEvent] = ()) -> None:
+        """Write the session's state to its store, if that has changed; with `ends`, as if they had come.
 
         What is `durable` outlives the machine, else the process.
 
         Errors: `StateSaveError`, `StateConflictError`.
         """
-        version = self._version
-        known = end is None and version == self._written and (self._durable or not durable)
+        fold = self._fold_with(ends)
+        version = self._version(fold)
+        known = version == self._written and (self._durable or not durable)
         if self._slot is None or known:
             return
-        await self._slot.save(self.saved(end), durable=durable)
+        await self._slot.save(self._state(fold), durable=durable)
         self._written, self._durable = version, durable
 
-    @property
-    def _version(self) -> tuple[object, ...]:
-        """What changes whenever `saved` does."""
-        return self.fold.events, self.fold.settled, self.session.value, self.later
-
-
-def _nowhere(_: AgentEvent) -> None:
-    """Where events go while no loop runs."""
+    def _version(self, fold: ReplyFold) -> tuple[object, ...]:
+        """What changes whenever the state does that is saved."""
+        return fold.events, fold.settled, self.session.value, self.later
 
 
 def _taken(message: AssistantMessage) -> ReplyIds:

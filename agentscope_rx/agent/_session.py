@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -11,7 +12,7 @@ from agentscope_rx.agent._gate import Gate
 from agentscope_rx.agent._run import Run
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.state import AgentState, SessionState
-from agentscope_rx.store import StateSlot
+from agentscope_rx.store import StateKey, StateSlot
 
 __all__ = ["Session", "Sessions", "Stay"]
 
@@ -22,19 +23,20 @@ class Session:
     Attributes:
         gate: calls come in one after the other.
         state: what it remembers; where there is a store, the newest that this process has seen.
-        run: the call that is inside.
+        inside: who has its turn, until what it has made is kept.
     """
 
     def __init__(self, state: AgentState) -> None:
         self.gate = Gate()
         self.state = state
-        self.run: Run | None = None
+        self.inside: Stay | None = None
 
 
 class Sessions:
     """The sessions of an agent by user and id.
 
-    With a `limit` only the newest are remembered, and those that somebody holds; without one, all are.
+    With a `limit` only the newest are remembered, and those that somebody holds; without one, all are. Two
+    names that a store cannot tell apart are one session.
 
     Attributes:
         fresh: makes the state of a session that has just begun.
@@ -43,12 +45,12 @@ class Sessions:
     def __init__(self, fresh: Callable[[RuntimeContext], AgentState], limit: int | None) -> None:
         self.fresh = fresh
         self._lock = threading.Lock()
-        self._held: WeakValueDictionary[tuple[str | None, str | None], Session] = WeakValueDictionary()
+        self._held: WeakValueDictionary[StateKey, Session] = WeakValueDictionary()
         self._remembered: deque[Session] = deque(maxlen=limit)
 
     def get(self, ctx: RuntimeContext) -> Session:
         """Return the session of a context; a new one, if there is none."""
-        key = ctx.user_id, ctx.session_id
+        key = StateKey(ctx.user_id, ctx.session_id or "", "")
         with self._lock:
             session = self._held.get(key)
             if session is None:
@@ -61,19 +63,23 @@ class Stay:
     """One call's stay in a session: it has the state, and keeps what becomes of it.
 
     Attributes:
+        loop: the event loop that it lives on.
         state: the session's state while the call stays.
     """
 
-    def __init__(self, session: Session, slot: StateSlot | None) -> None:
+    def __init__(self, session: Session, slot: StateSlot | None, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self.state = SessionState(session.state)
         self.slot = slot
         self._session = session
         self._run: Run | None = None
+        self._wanted: list[Callable[[Run | None], None]] = []
         self._before = session.state
         self.write: Callable[[], Awaitable[None]] | None = None if slot is None else self._write
 
     def enter(self) -> None:
         """Take the state as the call before has left it."""
+        self._session.inside = self
         self._before = self._session.state
         self.state = SessionState(self._before)
 
@@ -87,20 +93,37 @@ class Stay:
         self._session.state = self._before
         self.state = SessionState(self._before)
 
+    def with_run(self, action: Callable[[Run | None], None]) -> None:
+        """Do something with the call that works in here, once it does; with None, if none ever has.
+
+        On the loop of the stay only.
+        """
+        if self._run is None:
+            self._wanted.append(action)
+        else:
+            action(self._run)
+
     def begin(self, run: Run) -> None:
         """Let a call work on the state."""
-        self._run = self._session.run = run
+        self._run = run
+        self._tell(run)
 
     def keep(self) -> None:
         """Keep the state in memory, and let nobody reach the call any more."""
         self._session.state = self._newest
-        self._session.run = None
+        self._session.inside = None
 
     def left(self) -> None:
         """Say that the session is free again."""
         if self._run is not None:
             self._run.over.on_next(self._run.last)
             self._run.over.on_completed()
+        self._tell(None)
+
+    def _tell(self, run: Run | None) -> None:
+        wanted, self._wanted = self._wanted, []
+        for action in wanted:
+            action(run)
 
     async def _write(self) -> None:
         if self._run is not None:

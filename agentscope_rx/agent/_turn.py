@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -9,6 +10,7 @@ from reactivex import Observable, abc
 from reactivex.disposable import Disposable, SingleAssignmentDisposable
 
 from agentscope_rx.agent._gate import Gate
+from agentscope_rx.agent._unsaved import add_unsaved
 from agentscope_rx.interop import CallScheduler, as_error, goes_on
 
 __all__ = ["Keeper", "in_turn"]
@@ -36,10 +38,13 @@ class Keeper(Protocol):
         ...
 
 
-def in_turn(gate: Gate, body: Callable[[CallScheduler], Observable[T]], keeper: Keeper) -> Observable[T]:
+def in_turn(
+    gate: Gate, body: Callable[[CallScheduler], Observable[T]], keeper: Keeper, *, first: bool = False
+) -> Observable[T]:
     """Run a call when its turn in the session has come.
 
-    1. Waits for the calls before it; a call disposed while it waits never begins.
+    1. Waits for the calls before it; with `first`, only for the one inside. Disposed while it waits, it never
+       begins.
     2. When the body ends or is disposed, waits (bounded) until every task of the call has ended, keeps, and
        only then frees the session; an end is forwarded after that.
     3. A call whose event loop was closed under it is kept and frees the session when the next one comes.
@@ -52,7 +57,7 @@ def in_turn(gate: Gate, body: Callable[[CallScheduler], Observable[T]], keeper: 
     ) -> abc.DisposableBase:
         assert isinstance(scheduler, CallScheduler)
         turn = _Turn(gate, body, keeper, observer, scheduler)
-        gate.enter(scheduler.loop, turn.go, turn.give_up)
+        gate.enter(scheduler.loop, turn.go, turn.give_up, first=first)
         return Disposable(turn.dispose)
 
     return Observable(subscribe)
@@ -112,7 +117,7 @@ class _Turn(Generic[T]):
     def _fail(self, error: Exception) -> None:
         def forward(unsaved: Exception | None) -> None:
             if unsaved is not None:
-                error.add_note(f"and the session could not be saved: {unsaved!r}")
+                add_unsaved(error, unsaved)
             self._observer.on_error(error)
 
         self._when_clean(forward)
@@ -137,7 +142,7 @@ class _Turn(Generic[T]):
         # A callback, and no code behind an await: a loop that is being closed cancels even what never ran.
         cleaning = self._scheduler.create_task(self._clean(), detached=True)
         cleaning.add_done_callback(
-            lambda task: self._release(then, self._kept() if task.cancelled() else task.result())
+            lambda task: self._release(then, self._kept() if task.cancelled() else _outcome(task))
         )
 
     async def _clean(self) -> Exception | None:
@@ -167,3 +172,8 @@ class _Turn(Generic[T]):
         if unsaved is not None:
             context = {"message": "a call that was left could not be saved", "exception": unsaved}
             self._scheduler.loop.call_exception_handler(context)
+
+
+def _outcome(cleaning: asyncio.Task[Exception | None]) -> Exception | None:
+    raised = cleaning.exception()
+    return cleaning.result() if raised is None else as_error(raised)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agentscope_rx._repr import Name
-from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.errors import ConfigurationError, StateSaveError
 from agentscope_rx.state import AgentState
 from agentscope_rx.store._store import ABSENT, AgentStateStore, StateKey
 
@@ -54,7 +54,13 @@ class StateSlot:
         """
         saving = asyncio.ensure_future(self._after(self._newest, state, durable))
         self._newest = saving
-        await asyncio.shield(saving)
+        try:
+            await asyncio.shield(saving)
+        except asyncio.CancelledError as cancelled:
+            waiting = asyncio.current_task()
+            if saving.cancelled() and (waiting is None or not waiting.cancelling()):  # the store's doing
+                raise StateSaveError(f"{self.key} was not saved: the store gave up") from cancelled
+            raise
 
     async def _after(self, earlier: asyncio.Task[None] | None, state: AgentState, durable: bool) -> None:
         if earlier is not None:

@@ -124,3 +124,13 @@ async def test_a_save_that_failed_does_not_stop_the_next() -> None:
     await slot.save(a_state(ANN, 2))
 
     assert await count_of(store) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_store_that_gives_up_has_failed_and_cancels_nobody() -> None:
+    class GivesUp(InMemoryAgentStateStore):
+        async def save(self, *args: Any, **options: Any) -> str:
+            raise asyncio.CancelledError
+
+    with pytest.raises(StateSaveError, match="the store gave up"):
+        await StateSlot(GivesUp(), ANN).save(a_state())

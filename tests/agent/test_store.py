@@ -1,0 +1,256 @@
+"""An agent over each store: loaded at each call, gone on with by another agent, undisturbed by others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from attrs import evolve
+from reactivex import operators as ops
+
+from agentscope_rx import event as ev
+from agentscope_rx.agent import ConfirmResults, ExternalResults, ReActAgent, RuntimeContext
+from agentscope_rx.errors import OpenCallsError, StateConflictError, StateLoadError
+from agentscope_rx.event import ConfirmResult
+from agentscope_rx.interop import from_coroutine
+from agentscope_rx.message import ToolResultBlock
+from agentscope_rx.middleware import on_acting, on_reasoning
+from agentscope_rx.testing import acheck_call, acheck_disposal, tool_call
+from agentscope_rx.tool import tool
+from tests.agent.friend import ANN, friend, is_free, lookup
+from tests.agent.stores import bring, check, key_of, stored
+from tests.store.backends import KINDS, LASTING, Backend, make
+from tests.store.test_store_contract import DAMAGE, ODD_NAMES
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture(params=KINDS)
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    yield from make(request.param, request)
+
+
+@pytest.fixture(params=LASTING)
+def lasting(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    yield from make(request.param, request)
+
+
+def over(backend: Backend, *script: Any, **options: Any) -> ReActAgent:
+    return friend(*script, state_store=backend.open(), **options)
+
+
+async def test_a_conversation_goes_on_with_an_agent_made_anew(backend: Backend) -> None:
+    first = over(backend)
+    record = await check(first, "go", ANN)
+    assert record.error is None
+
+    again = over(backend, "You said go.")
+    await check(again, "What did I say?", ANN)
+
+    context = again.get_agent_state(ANN).context
+    assert context[:2] == first.get_agent_state(ANN).context
+    assert context[1] == record.message
+    assert [msg.text_content for msg in context[2:]] == ["What did I say?", "You said go."]
+
+
+async def test_questions_are_answered_through_agents_made_anew(backend: Backend) -> None:
+    runs: list[str] = []
+
+    @tool
+    def send(to: str) -> str:
+        """Send a letter."""
+        runs.append(to)
+        return "sent"
+
+    def made(*script: Any) -> ReActAgent:
+        return over(backend, *script, toolkit=[send, lookup], permission="default")
+
+    first = await check(made([tool_call("send", to="bob"), tool_call("lookup", what="x")]), "go", ANN)
+    asked = next(event for event in first.events if isinstance(event, ev.RequireUserConfirmEvent))
+    assert runs == []
+
+    answers = ConfirmResults([ConfirmResult(True, call) for call in asked.tool_calls])
+    second = await check(made("-"), answers, ANN)
+    wanted = next(e for e in second.events if isinstance(e, ev.RequireExternalExecutionEvent))
+    assert runs == ["bob"]
+
+    outcomes = ExternalResults([ToolResultBlock(call.id, call.name, "found") for call in wanted.tool_calls])
+    third = await check(made("Done."), outcomes, ANN)
+    assert first.message is not None
+    assert third.message is not None
+    assert third.message.id == first.message.id
+    assert third.message.text_content == "Done."
+    assert runs == ["bob"]
+
+
+async def test_each_call_loads_what_others_have_stored_meanwhile(backend: Backend) -> None:
+    mine, other = over(backend, "one", "three"), over(backend, "two", "four")
+    for number, agent in enumerate([mine, other, mine, other]):
+        await check(agent, str(number), ANN)
+
+    texts = [msg.text_content for msg in other.get_agent_state(ANN).context]
+    assert texts == ["0", "one", "1", "two", "2", "three", "3", "four"]
+
+
+@pytest.mark.parametrize("damage", ["nothing", "half", "another session"])
+async def test_a_load_that_fails_fails_the_call_and_is_never_an_empty_session(
+    lasting: Backend, damage: str
+) -> None:
+    await check(over(lasting, "one"), "hello", ANN)
+    key = key_of(over(lasting), ANN)
+    document = lasting.read(key)
+    damaged = DAMAGE[damage](document)
+    assert damaged != document
+    lasting.write(key, damaged)
+
+    agent = over(lasting)
+    for input in ("hi", None, ConfirmResults([])):
+        record = await acheck_call(agent, input, ANN)
+        assert isinstance(record.error, StateLoadError)
+        assert record.events == ()
+    with pytest.raises(StateLoadError):
+        await agent.update_state(lambda state: evolve(state, summary="x"), ANN)
+    with pytest.raises(StateLoadError):
+        await agent.interrupt(ANN, "stop")
+    assert agent.get_agent_state(ANN).context == ()
+    assert is_free(agent, ANN)
+    assert lasting.read(key) == damaged
+
+    lasting.write(key, document)
+    assert (await check(agent, "go", ANN)).error is None
+    assert agent.get_agent_state(ANN).context[0].text_content == "hello"
+
+
+async def test_a_call_may_be_disposed_at_any_event_and_gone_on_with_by_another_agent(
+    backend: Backend,
+) -> None:
+    runs: list[str] = []
+
+    @tool
+    async def once(name: str) -> str:
+        """Note that it has ended."""
+        await asyncio.sleep(0.001)
+        runs.append(name)
+        return name
+
+    script = (["Let me ", tool_call("once", name="a"), tool_call("once", name="b")], "done")
+    whole = await check(over(backend, *script, toolkit=[once]), "go", ANN)
+    for number in range(1, len(whole.events), 1 if backend.kind == "memory" else 3):
+        runs.clear()
+        ctx = RuntimeContext(f"session {number}", "ann")
+        agent = over(backend, *script, toolkit=[once])
+        seen = await acheck_disposal(agent, "go", ctx, after=number)
+        assert await stored(agent, ctx) == agent.get_agent_state(ctx)
+        ended = sum(isinstance(event, ev.ToolResultEndEvent) for event in seen.events)
+        finished = set(runs[:ended])
+
+        has_called = any(isinstance(event, ev.ModelCallEndEvent) for event in seen.events)
+        record = await check(over(backend, *script[has_called:], toolkit=[once]), None, ctx)
+        assert record.error is None
+        assert record.message is not None
+        assert seen.message is not None
+        assert record.message.id == seen.message.id
+        assert all(runs.count(name) == 1 for name in finished)
+
+
+async def test_sessions_of_any_names_are_stored_apart(backend: Backend) -> None:
+    agent = over(backend, lambda asked: f"you said {asked.text}")
+    names = [name for name in ODD_NAMES if name][:: 1 if backend.kind == "memory" else 4]
+    contexts = [RuntimeContext(name, name) for name in names]
+    await asyncio.gather(*(awaited(agent.reply(str(n), ctx)) for n, ctx in enumerate(contexts)))
+
+    again = over(backend)
+    for number, ctx in enumerate(contexts):
+        await bring(again, ctx)
+        texts = [msg.text_content for msg in again.get_agent_state(ctx).context]
+        assert texts == [str(number), f"you said {number}"]
+
+
+async def awaited(stream: Any) -> Any:
+    return await stream
+
+
+async def test_what_update_state_changes_is_stored(backend: Backend) -> None:
+    agent = over(backend, lambda asked: str(len(asked.messages)))
+    await check(agent, "hello", ANN)
+
+    state = await agent.update_state(lambda state: evolve(state, context=(), summary="a greeting"), ANN)
+    assert state == await stored(agent, ANN)
+    assert state.summary == "a greeting"
+
+    await check(agent, "again", ANN)
+    assert [msg.text_content for msg in agent.get_agent_state(ANN).context] == ["again", "1"]
+
+
+# Somebody else, who stores the same session while a call runs.
+
+
+def meddling(backend: Backend, agent: list[ReActAgent]) -> Any:
+    """What stores the session over, the first time, as another process would."""
+
+    async def meddle() -> None:
+        if agent:
+            other = agent.pop()
+            await other.update_state(lambda state: evolve(state, summary="theirs"), ANN)
+
+    return meddle
+
+
+def behind(hook: Any, meddle: Any) -> Any:
+    return hook(lambda events: events.pipe(ops.concat(from_coroutine(meddle).pipe(ops.ignore_elements()))))
+
+
+@pytest.mark.parametrize("policy", ["fail", "overwrite"])
+@pytest.mark.parametrize("when", ["before the tools", "in a tool", "after the tools", "at the end"])
+async def test_a_conflict_ends_the_call_well_or_is_overwritten_and_runs_nothing_twice(
+    backend: Backend, when: str, policy: str
+) -> None:
+    runs: list[str] = []
+    meddle = meddling(backend, [over(backend)])
+
+    @tool(concurrency_safe=False)
+    async def once(name: str) -> str:
+        """Note that it has run."""
+        runs.append(name)
+        if when == "in a tool" and name == "b":
+            await meddle()
+        return name
+
+    middlewares = {
+        "before the tools": [behind(on_reasoning, meddle)],
+        "after the tools": [behind(on_acting, meddle)],
+    }.get(when, [])
+    calls = [tool_call("once", name=name) for name in "abc"]
+    agent = over(
+        backend,
+        ["Let me ", *calls],
+        ["and ", tool_call("once", name="d")],
+        "done",
+        toolkit=[once],
+        middlewares=middlewares,
+        on_conflict=policy,
+    )
+    if when == "at the end":
+        agent = over(backend, "done", middlewares=[behind(on_reasoning, meddle)], on_conflict=policy)
+    record = await acheck_call(agent, "go", ANN)
+    found = await stored(agent, ANN)
+
+    assert len(runs) == len(set(runs))
+    assert is_free(agent, ANN)
+    assert found is not None
+    if policy == "overwrite":
+        assert record.error is None
+        assert found == agent.get_agent_state(ANN)
+        assert runs == ([] if when == "at the end" else [*"abcd"])
+        return
+    assert isinstance(record.error, StateConflictError)
+    assert isinstance(record.events[-1], ev.AgentEndEvent)
+    assert record.events[-1].error is not None
+    assert (found.summary, found.context) == ("theirs", ()) or when in ("in a tool", "after the tools")
+    assert found.summary == "theirs"
+    assert runs == {"in a tool": [*"ab"], "after the tools": [*"abc"]}.get(when, [])
+
+    again = await check(agent, "again", ANN)  # it goes on from what the other has stored
+    assert again.error is None or isinstance(again.error, OpenCallsError)
