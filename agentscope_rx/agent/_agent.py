@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar, cast, final, runtime_checkable
 
 import reactivex as rx
-from attrs import Attribute, Factory, evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 from reactivex import Observable, operators as ops
 from reactivex.subject import ReplaySubject
 
 from agentscope_rx._check import a, a_bool
 from agentscope_rx._repr import Brief
+from agentscope_rx.agent._config import (
+    a_model,
+    a_model_or_none,
+    a_name,
+    a_prompt,
+    a_store,
+    as_conflict_policy,
+    as_middlewares,
+    as_permission,
+    as_toolkit,
+    not_negative,
+    positive,
+    positive_or_none,
+)
 from agentscope_rx.agent._input import CallInput, Given, given
 from agentscope_rx.agent._loop import call_events
 from agentscope_rx.agent._observe import observable, observing
@@ -28,10 +42,10 @@ from agentscope_rx.event import AgentEvent
 from agentscope_rx.identity import emitting, new_emitter
 from agentscope_rx.interop import CallScheduler, from_coroutine, occupied, on_loop, shield
 from agentscope_rx.message import AssistantMessage, GenerateReason, Msg
-from agentscope_rx.middleware import AgentInput, MiddlewareBase, TaskReminderMiddleware, in_order
+from agentscope_rx.middleware import AgentInput, MiddlewareBase, TaskReminderMiddleware
 from agentscope_rx.model import ChatModel, GenerateOptions
 from agentscope_rx.operators import to_msg
-from agentscope_rx.permission import PermissionContextState, PermissionMode
+from agentscope_rx.permission import PermissionContextState
 from agentscope_rx.state import AgentState, SessionState, ToolContextState
 from agentscope_rx.store import AgentStateStore, ConflictPolicy, StateKey, StateSlot
 from agentscope_rx.tool import TodoTools, Toolkit
@@ -56,93 +70,6 @@ class Agent(Protocol):
     def call(self, input: CallInput = None, ctx: RuntimeContext | None = None) -> Observable[AgentEvent]:
         """Return the event stream of a call."""
         ...
-
-
-def _toolkit(tools: Toolkit | Iterable[Any] | None) -> Toolkit:
-    if tools is None:
-        return Toolkit()
-    if isinstance(tools, Toolkit):
-        return tools
-    if isinstance(tools, str) or not isinstance(tools, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
-        raise ConfigurationError(f"toolkit is {tools!r}; give a Toolkit, or a list of tools, as [weather]")
-    return Toolkit(*tools)
-
-
-def _middlewares(middlewares: Iterable[MiddlewareBase]) -> tuple[MiddlewareBase, ...]:
-    if isinstance(middlewares, str) or not isinstance(middlewares, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
-        raise ConfigurationError(f"middlewares is {middlewares!r}; give a list, with the outermost first")
-    given = tuple(middlewares)
-    for middleware in given:
-        if not isinstance(middleware, MiddlewareBase):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
-            raise ConfigurationError(
-                f"{middleware!r} is no middleware; derive it from MiddlewareBase, "
-                "or wrap a function on streams with on_reasoning(…), on_acting(…), …"
-            )
-    return in_order(given)
-
-
-def _named(_: Any, attribute: Attribute[Any], name: Any) -> None:
-    if not isinstance(name, str) or not name.strip():
-        raise ConfigurationError(f"{attribute.name} is {name!r}; give a name that is not blank")
-
-
-def _a_prompt(_: Any, attribute: Attribute[Any], prompt: Any) -> None:
-    if not isinstance(prompt, str):
-        raise ConfigurationError(f"{attribute.name} is {prompt!r}; give a str, and the model behind it")
-
-
-def _a_model(_: Any, attribute: Attribute[Any], model: Any) -> None:
-    if not callable(getattr(model, "stream", None)):
-        named = f"resolve_model({model!r})" if isinstance(model, str) else "OpenAIChatModel(…)"
-        raise ConfigurationError(
-            f"{attribute.name} is {model!r}; give a ChatModel, as testing.ScriptedModel(…) or model.{named}"
-        )
-
-
-def _positive(_: Any, attribute: Attribute[Any], number: Any) -> None:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise ConfigurationError(f"{attribute.name} is {number!r}; give a whole number of at least 1")
-
-
-def _not_negative(_: Any, attribute: Attribute[Any], number: Any) -> None:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-        raise ConfigurationError(f"{attribute.name} is {number!r}; give a whole number, or 0 for none")
-
-
-def _a_model_or_none(instance: Any, attribute: Attribute[Any], model: Any) -> None:
-    if model is not None:
-        _a_model(instance, attribute, model)
-
-
-def _positive_or_none(instance: Any, attribute: Attribute[Any], number: Any) -> None:
-    if number is not None:
-        _positive(instance, attribute, number)
-
-
-def _permission(given: PermissionContextState | PermissionMode | str | None) -> PermissionContextState | None:
-    if given is None or isinstance(given, PermissionContextState):
-        return given
-    try:
-        return PermissionContextState(PermissionMode(given))
-    except ValueError:
-        modes = ", ".join(PermissionMode)
-        raise ConfigurationError(
-            f"permission is {given!r}; give a PermissionContextState, or one of the modes: {modes}"
-        ) from None
-
-
-def _a_store(_: Any, attribute: Attribute[Any], store: Any) -> None:
-    if store is not None and not callable(getattr(store, "load", None)):
-        raise ConfigurationError(
-            f"{attribute.name} is {store!r}; give an AgentStateStore, as SQLiteAgentStateStore('state.db')"
-        )
-
-
-def _conflict_policy(given: ConflictPolicy | str) -> ConflictPolicy:
-    try:
-        return ConflictPolicy(given)
-    except ValueError:
-        raise ConfigurationError(f"on_conflict is {given!r}; give 'fail' or 'overwrite'") from None
 
 
 def _sessions_of(agent: ReActAgent) -> Sessions:
@@ -182,22 +109,22 @@ class ReActAgent(Brief):
     Errors: `ConfigurationError` for an argument that cannot work.
     """
 
-    name: str = field(validator=_named)
-    sys_prompt: str = field(default="", validator=_a_prompt)
-    model: ChatModel = field(default=cast(ChatModel, None), validator=_a_model)
-    toolkit: Toolkit = field(default=None, converter=_toolkit, kw_only=True)
-    middlewares: Sequence[MiddlewareBase] = field(default=(), converter=_middlewares, kw_only=True)
-    max_iters: int = field(default=10, validator=_positive, kw_only=True)
+    name: str = field(validator=a_name)
+    sys_prompt: str = field(default="", validator=a_prompt)
+    model: ChatModel = field(default=cast(ChatModel, None), validator=a_model)
+    toolkit: Toolkit = field(default=None, converter=as_toolkit, kw_only=True)
+    middlewares: Sequence[MiddlewareBase] = field(default=(), converter=as_middlewares, kw_only=True)
+    max_iters: int = field(default=10, validator=positive, kw_only=True)
     options: GenerateOptions = field(factory=GenerateOptions, validator=a(GenerateOptions), kw_only=True)
-    max_retries: int = field(default=3, validator=_not_negative, kw_only=True, repr=False)
-    fallback_model: ChatModel | None = field(default=None, validator=_a_model_or_none, kw_only=True)
+    max_retries: int = field(default=3, validator=not_negative, kw_only=True, repr=False)
+    fallback_model: ChatModel | None = field(default=None, validator=a_model_or_none, kw_only=True)
     enable_task_list: bool = field(default=False, validator=a_bool, kw_only=True)
-    max_concurrent_tools: int | None = field(default=None, validator=_positive_or_none, kw_only=True)
+    max_concurrent_tools: int | None = field(default=None, validator=positive_or_none, kw_only=True)
     description: str = field(default="", kw_only=True)
-    permission: PermissionContextState | None = field(default=None, converter=_permission, kw_only=True)
-    state_store: AgentStateStore | None = field(default=None, validator=_a_store, kw_only=True)
+    permission: PermissionContextState | None = field(default=None, converter=as_permission, kw_only=True)
+    state_store: AgentStateStore | None = field(default=None, validator=a_store, kw_only=True)
     on_conflict: ConflictPolicy = field(
-        default=ConflictPolicy.FAIL, converter=_conflict_policy, kw_only=True, repr=False
+        default=ConflictPolicy.FAIL, converter=as_conflict_policy, kw_only=True, repr=False
     )
     _sessions: Sessions = field(default=Factory(_sessions_of, takes_self=True), init=False, repr=False)
 
@@ -207,7 +134,7 @@ class ReActAgent(Brief):
         if "todo_write" not in self.toolkit:
             object.__setattr__(self, "toolkit", self.toolkit.with_tools(TodoTools()))
         if not any(isinstance(each, TaskReminderMiddleware) for each in self.middlewares):
-            reminded = _middlewares([*self.middlewares, TaskReminderMiddleware()])
+            reminded = as_middlewares([*self.middlewares, TaskReminderMiddleware()])
             object.__setattr__(self, "middlewares", reminded)
 
     def call(
