@@ -25,7 +25,8 @@ def with_source(*marked: Any) -> Any:
     """Mark the events of a stream as a subagent's: `with_source("main/researcher")`.
 
     1. Each event gets `path` as its `source`; all else, the id too, stays.
-    2. An event that has a `source` comes from further down: its own is put behind the path.
+    2. An event that has a `source` comes from further down: its own is put behind the path. The `main` at
+       the head of that is whose events are marked: `main/writer` becomes `main/researcher/writer`.
     3. `with_source(event, path)` returns one event so marked.
 
     Marble:
@@ -56,4 +57,5 @@ def with_source(*marked: Any) -> Any:
 
 
 def _marked(event: E, path: str) -> E:
-    return evolve(event, source=f"{path}/{event.source}" if event.source else path)
+    below = (event.source or "").split("/")
+    return evolve(event, source="/".join([path, *below[below[0] in ("main", "") :]]))

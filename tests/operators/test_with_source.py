@@ -20,6 +20,10 @@ MORE = {
     "g": evolve(DELTA, source="critic"),
     "h": evolve(DELTA, source=f"{PATH}/critic"),
     "i": evolve(DELTA, source=""),
+    "j": evolve(DELTA, source="main/critic"),
+    "k": evolve(DELTA, source="main"),
+    "l": evolve(DELTA, source="mainly"),
+    "m": evolve(DELTA, source=f"{PATH}/mainly"),
 }
 
 
@@ -29,6 +33,9 @@ MORE = {
         ("-a-|", "-f-|"),
         ("-i-|", "-f-|"),
         ("-g-|", "-h-|"),  # from further down
+        ("-j-|", "-h-|"),  # as whoever marks it has it in its own stream
+        ("-k-|", "-f-|"),
+        ("-l-|", "-m-|"),
         ("-a-#", "-f-#"),
     ],
 )
@@ -41,10 +48,11 @@ def test_events_get_the_path_in_front(source: str, expected: str) -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.type)
 def test_nothing_else_changes_and_the_event_itself_stays(event: Any) -> None:
     before = repr(event)
-    marked = with_source(event, "main")
+    marked = with_source(event, "main/boss")
+    own = event.source.removeprefix("main/")
 
-    assert marked == evolve(event, source=f"main/{event.source}")
-    assert marked == rx.of(event).pipe(with_source("main")).run()
+    assert marked == evolve(event, source=f"main/boss/{own}")
+    assert marked == rx.of(event).pipe(with_source("main/boss")).run()
     assert before == repr(event)
 
 
