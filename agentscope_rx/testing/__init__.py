@@ -7,6 +7,7 @@ from agentscope_rx.testing._laws import (
     acheck_disposal as acheck_disposal,
     check_call as check_call,
     check_disposal as check_disposal,
+    check_subagents as check_subagents,
 )
 from agentscope_rx.testing._scripted_model import (
     Pause as Pause,
@@ -26,6 +27,7 @@ __all__ = [
     "acheck_disposal",
     "check_call",
     "check_disposal",
+    "check_subagents",
     "deterministic",
     "pause",
     "thinking",

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, final
 
 import reactivex as rx
 from attrs import field, frozen
-from reactivex import Observable
+from reactivex import Observable, operators as ops
 from reactivex.disposable import SerialDisposable
 
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent, AgentStartEvent, ReplyEvent
 from agentscope_rx.message import AssistantMessage, ContentBlock, Msg, ToolResultBlock, ToolUseBlock
-from agentscope_rx.operators import to_msg, well_formed
+from agentscope_rx.operators import by_source, to_msg, to_msgs, well_formed
 
 if TYPE_CHECKING:
     from agentscope_rx.agent import CallInput, ReActAgent, RuntimeContext
     from agentscope_rx.state import AgentState
 
-__all__ = ["CallRecord", "acheck_call", "acheck_disposal", "check_call", "check_disposal"]
+__all__ = [
+    "CallRecord",
+    "acheck_call",
+    "acheck_disposal",
+    "check_call",
+    "check_disposal",
+    "check_subagents",
+]
 
 PATIENCE: Final = 30.0
 """Seconds after which a call that has not ended counts as hanging."""
@@ -131,6 +139,38 @@ async def acheck_disposal(
     elif message is not None:
         _check_kept(message, agent.get_agent_state(ctx))
     return CallRecord(tuple(events), error, message)
+
+
+def check_subagents(
+    agent: ReActAgent, events: Iterable[AgentEvent], ctx: RuntimeContext | None = None
+) -> dict[str, list[AssistantMessage]]:
+    """Check what subagents have streamed in calls of an agent; return their messages by `source`.
+
+    What a subagent streams folds, reply by reply, to what it has stored in its own session, all calls of the
+    agent taken together: give the events of all of them.
+    """
+    given = list(events)
+    found: dict[str, list[AssistantMessage]] = {}
+    for path in dict.fromkeys(event.source for event in given if event.source):
+        own = rx.from_iterable(given).pipe(by_source(path), ops.to_list()).run()
+        starts = {event.reply_id: event for event in own if isinstance(event, AgentStartEvent)}
+        folded = rx.from_iterable(own).pipe(to_msgs(), ops.to_list()).run()
+        messages = {message.id: message for message in folded}
+        subagent = agent
+        for name in path.split("/")[1:]:
+            subagent = subagent.subagent(name)
+        for message in messages.values():
+            state = subagent.get_agent_state(_in_session(ctx, starts[message.id].session_id))
+            stored = next((msg for msg in state.context if msg.id == message.id), None)
+            assert message == stored, f"L4: {path} streamed {message!r}\nbut stored {stored!r}"
+        found[path] = list(messages.values())
+    return found
+
+
+def _in_session(ctx: RuntimeContext | None, session_id: str | None) -> RuntimeContext:
+    from agentscope_rx.context import RuntimeContext
+
+    return RuntimeContext(session_id, None if ctx is None else ctx.user_id)
 
 
 async def _record(
