@@ -6,6 +6,17 @@ from agentscope_rx.agent._input import (
     ConfirmResults as ConfirmResults,
     ExternalResults as ExternalResults,
 )
+from agentscope_rx.agent._spawn import SubagentDeclaration as SubagentDeclaration
+from agentscope_rx.agent._subagent import agent_tool as agent_tool
 from agentscope_rx.context import RuntimeContext as RuntimeContext
 
-__all__ = ["Agent", "CallInput", "ConfirmResults", "ExternalResults", "ReActAgent", "RuntimeContext"]
+__all__ = [
+    "Agent",
+    "CallInput",
+    "ConfirmResults",
+    "ExternalResults",
+    "ReActAgent",
+    "RuntimeContext",
+    "SubagentDeclaration",
+    "agent_tool",
+]

@@ -9,11 +9,13 @@ import reactivex as rx
 from attrs import evolve
 from reactivex import Observable, operators as ops
 
+from agentscope_rx.agent._children import CLOSING
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._loop_state import Act, Closing
 from agentscope_rx.agent._permit import denied_step, permits, questions
 from agentscope_rx.agent._run import Run
+from agentscope_rx.agent._waiting import Waiting
 from agentscope_rx.event import (
     AgentEvent,
     AllToolsDeniedEvent,
@@ -29,7 +31,7 @@ from agentscope_rx.message import ToolResultState, ToolUseBlock
 from agentscope_rx.middleware import ActingInput
 from agentscope_rx.tool import Toolkit, run_tool
 
-__all__ = ["acting", "batches"]
+__all__ = ["acting", "batches", "interrupting"]
 
 _SAID_ONCE: Final = frozenset(
     {
@@ -67,7 +69,7 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
     together = ops.merge_all() if limit is None else ops.merge(max_concurrent=limit)
 
     def one(call: ToolUseBlock, rerun: bool) -> Observable[AgentEvent]:
-        events = run_tool(call, toolkit, reply_id=reply_id, ctx=run.ctx)
+        events = _run_tool(run, call, toolkit)
         return results.kept(call.id, events, rerun) if run.has_hook("on_acting") else events
 
     def refusal(each: Closing) -> Observable[AgentEvent]:
@@ -83,6 +85,7 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
             run.permission,
             configured=run.agent.permission is not None,
             outside=run.loop.outside,
+            delegated=run.loop.delegated,
         )
         suspended: dict[str, ToolUseBlock] = {}
         running = {call.id: call for call in permitted.run}
@@ -112,8 +115,29 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
     return rx.concat(closed, rx.defer(begin))
 
 
+def interrupting(run: Run) -> Observable[AgentEvent]:
+    """Interrupt the subagents of an interrupted call: those that run, and those that have paused.
+
+    Bounded in time; calls whose subagents have ended by then have their result.
+    """
+    toolkit, children = run.toolkit, run.children
+    children.interrupting = True
+    paused = [_run_tool(run, call, toolkit) for call in run.calls(tuple(run.loop.delegated))]
+    return rx.merge(children.leaving(), *paused).pipe(ops.take_until(rx.timer(CLOSING)), guard(run.reply_id))
+
+
+def _run_tool(run: Run, call: ToolUseBlock, toolkit: Toolkit) -> Observable[AgentEvent]:
+    return run.children.hosting(call.id, run_tool(call, toolkit, reply_id=run.reply_id, ctx=run.ctx))
+
+
 def _suspends(event: AgentEvent) -> TypeGuard[ToolResultEndEvent]:
-    return type(event) is ToolResultEndEvent and event.state is ToolResultState.RUNNING and not event.source
+    """Whether a tool says that its outcome comes from outside; that of a subagent comes from the subagent."""
+    return (
+        type(event) is ToolResultEndEvent
+        and event.state is ToolResultState.RUNNING
+        and not event.source
+        and Waiting.of(event.metadata) is None
+    )
 
 
 def batches(calls: Iterable[ToolUseBlock], toolkit: Toolkit) -> Iterator[tuple[ToolUseBlock, ...]]:
@@ -150,6 +174,8 @@ class _Results:
         events: list[AgentEvent] = []
 
         def keep(event: AgentEvent) -> None:
+            if event.source:  # a subagent's: said once
+                return
             events.append(event)
             if isinstance(event, ToolResultEndEvent):
                 self._known[call_id] = events

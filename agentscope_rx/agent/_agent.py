@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar, cast, final, runtime_checkable
 
@@ -13,6 +13,7 @@ from reactivex.subject import ReplaySubject
 
 from agentscope_rx._check import a, a_bool
 from agentscope_rx._repr import Brief
+from agentscope_rx.agent._children import Adopted, Children
 from agentscope_rx.agent._config import (
     a_model,
     a_model_or_none,
@@ -34,6 +35,8 @@ from agentscope_rx.agent._output import Wanted, wanted
 from agentscope_rx.agent._plan import Plan, plan, resumable
 from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._session import Sessions, Stay
+from agentscope_rx.agent._spawn import SubagentDeclaration, declared, with_spawning
+from agentscope_rx.agent._subagent import agent_of, agent_tool
 from agentscope_rx.agent._transition import open_calls
 from agentscope_rx.agent._turn import in_turn
 from agentscope_rx.context import RuntimeContext
@@ -48,7 +51,7 @@ from agentscope_rx.operators import to_msg
 from agentscope_rx.permission import PermissionContextState
 from agentscope_rx.state import AgentState, SessionState, ToolContextState
 from agentscope_rx.store import AgentStateStore, ConflictPolicy, StateKey, StateSlot
-from agentscope_rx.tool import TodoTools, Toolkit
+from agentscope_rx.tool import TodoTools, Tool, Toolkit
 
 __all__ = ["Agent", "ReActAgent"]
 
@@ -104,6 +107,7 @@ class ReActAgent(Brief):
         permission: what the tools may do unasked: a `PermissionContextState`, or only its mode. None: tools
             run unless their own check objects.
         state_store: where sessions are kept; None is in this object only.
+        subagents: agents that the model may spawn, with `agent_spawn`, and talk to, with `agent_send`.
         on_conflict: what to do if somebody else has saved a session meanwhile: `fail` or `overwrite`.
 
     Errors: `ConfigurationError` for an argument that cannot work.
@@ -126,9 +130,14 @@ class ReActAgent(Brief):
     on_conflict: ConflictPolicy = field(
         default=ConflictPolicy.FAIL, converter=as_conflict_policy, kw_only=True, repr=False
     )
+    subagents: Sequence[Agent | SubagentDeclaration] = field(
+        default=(), converter=declared, kw_only=True, repr=False
+    )
+    _adopted: Adopted = field(factory=Adopted, init=False, repr=False)
     _sessions: Sessions = field(default=Factory(_sessions_of, takes_self=True), init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "toolkit", with_spawning(self.toolkit, declared(self.subagents)))
         if not self.enable_task_list:
             return
         if "todo_write" not in self.toolkit:
@@ -267,6 +276,38 @@ class ReActAgent(Brief):
 
         return stay is not None and _soon(stay, lambda: stay.with_run(stop))
 
+    def subagent(self, name: str) -> ReActAgent:
+        """Return the agent that works for this one under a name, as it does so, to talk to it directly.
+
+            exposed: SubagentExposedEvent
+            researcher = agent.subagent(exposed.agent_id)
+            researcher.call("And since 2020?", RuntimeContext(session_id=exposed.session_id))
+
+        One without a state store has this agent's. All that can be done with a session can be done with
+        that of a subagent: call, interrupt, look at what it remembers.
+
+        Errors: `ConfigurationError` if there is none of that name, or if it is no `ReActAgent`.
+        """
+        agents = {each.name: each.agent for each in declared(self.subagents)}
+        every_tool = self.toolkit.view(group.name for group in self.toolkit.groups)
+        agents = {each.name: each for each in map(agent_of, every_tool) if each is not None} | agents
+        agent = self._adopt(agents[name]) if name in agents else None
+        if not isinstance(agent, ReActAgent):
+            known = ", ".join(map(repr, agents)) or "there are none"
+            problem = "is no ReActAgent" if name in agents else f"is none of the subagents: {known}"
+            raise ConfigurationError(f"{name!r} {problem}")
+        return agent
+
+    def as_tools(self) -> Iterable[Tool[..., Any]]:
+        """Give the tools that the agent is in a toolkit: see `agent_tool`."""
+        return (agent_tool(self),)
+
+    def _adopt(self, agent: Agent) -> Agent:
+        if self.state_store is None or not isinstance(agent, ReActAgent) or agent.state_store is not None:
+            return agent
+        store, policy = self.state_store, self.on_conflict
+        return self._adopted.get(agent, lambda: evolve(agent, state_store=store, on_conflict=policy))
+
     def _interrupt(
         self, ctx: RuntimeContext, msgs: tuple[Msg, ...], ended: ReplaySubject[AgentEvent | None]
     ) -> None:
@@ -337,10 +378,13 @@ class ReActAgent(Brief):
         planned: Plan,
         asked: Wanted | None = None,
     ) -> Run:
-        own = (stay.state, self)
-        others = (item for item in ctx.objects if not isinstance(item, SessionState) and item is not self)
+        children = Children(scheduler, planned, ctx.get(Children), self._adopt)
+        own = (stay.state, self, children)
+        others = (
+            item for item in ctx.objects if not isinstance(item, SessionState | Children) and item is not self
+        )
         ctx = evolve(ctx, objects=(*own, *others))
-        run = Run(self, ctx, scheduler, stay.state, planned, stay.slot, asked)
+        run = Run(self, ctx, scheduler, stay.state, planned, children, stay.slot, asked)
         stay.begin(run)
         return run
 

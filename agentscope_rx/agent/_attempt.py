@@ -33,7 +33,10 @@ _INTERRUPTED: Final = "Error: interrupted by the user"
 
 
 def attempt(
-    run: Run, input: AgentInput, phases: Callable[[], Iterator[Observable[AgentEvent]]]
+    run: Run,
+    input: AgentInput,
+    phases: Callable[[], Iterator[Observable[AgentEvent]]],
+    interrupting: Callable[[], Observable[AgentEvent]],
 ) -> Observable[AgentEvent]:
     """Run the phases for an input.
 
@@ -41,7 +44,9 @@ def attempt(
     2. An interrupt cuts the phase that runs; it ends what is open, and gives the open calls a result.
     3. A failure ends what is open, gives the open calls a result and the call its AgentEnd; so does one of
        the store.
-    4. `on_agent` may subscribe again, to go on with the same reply, but not while an attempt runs.
+    4. Subagents that are cut off are interrupted, and end before the calls that they work for; those of an
+       interrupted call that have paused, too: that is `interrupting`.
+    5. `on_agent` may subscribe again, to go on with the same reply, but not while an attempt runs.
 
     Errors: what fails; `ConfigurationError` for a second attempt beside the first.
     """
@@ -60,7 +65,8 @@ def attempt(
                 observer.on_error(ConfigurationError(_ONE_AT_A_TIME))
                 return
             run.begin(input.msgs, this.inject, this.quiet)
-            events = rx.concat(loop, rx.defer(lambda _: rx.from_iterable(this.interrupted())))
+            run.children.inject = this.on_next
+            events = rx.concat(loop, rx.defer(lambda _: this.interrupted(interrupting)))
             this.source.disposable = CompositeDisposable(
                 events.subscribe(this.on_next, this.on_error, this.on_completed, scheduler=scheduler),
                 Disposable(run.end),
@@ -90,6 +96,7 @@ class _Attempt:
         self._observer = observer
         self._commit = Commit(run, observer.on_next, self._fail)
         self.quiet = self._commit.quiet()
+        self._leaving = SerialDisposable()
         self._ended = False
         self._error: Exception | None = None
         self._also: Exception | None = None
@@ -113,14 +120,21 @@ class _Attempt:
             self._commit.take(event)
 
     def dispose(self) -> None:
+        self._run.children.dispose()
         self.source.dispose()
+        self._leaving.dispose()
         self._commit.dispose()
 
-    def interrupted(self) -> Iterator[AgentEvent]:
+    def interrupted(self, interrupting: Callable[[], Observable[AgentEvent]]) -> Observable[AgentEvent]:
         """Give the end of a call that was interrupted before it had one."""
         run = self._run
         if self._ended or not run.interrupted:
-            return
+            return rx.empty()
+        end = rx.defer(lambda _: rx.from_iterable(self._interrupted()))
+        return rx.concat(interrupting(), end) if run.children.left or run.loop.delegated else end
+
+    def _interrupted(self) -> Iterator[AgentEvent]:
+        run = self._run
         if not run.has_begun:
             yield from run.opening()
         yield from _closed(run, _INTERRUPTED, ToolResultState.INTERRUPTED)
@@ -137,6 +151,14 @@ class _Attempt:
         self._commit.forget_success()
         self.broken.on_error(error)
         self.source.dispose()
+        if self._run.children.left:
+            self._leaving.disposable = self._run.children.leaving().subscribe(
+                on_completed=partial(self._close, error), scheduler=self._run.scheduler
+            )
+        else:
+            self._close(error)
+
+    def _close(self, error: Exception) -> None:
         if isinstance(error, AgentScopeError) and error.partial is None:
             error.partial = self._run.message()
         reason = f"Error: not run: the call failed with {words_of(error)}"

@@ -35,7 +35,8 @@ def decide(state: LoopState) -> Decision:
 
     1. A stop that was asked for ends the call.
     2. Calls without a result are acted on, in a new call of the agent also those that wait: their question
-       is repeated. Those that the human has denied get their result, and those of a superseded attempt.
+       is repeated, and a subagent goes on. Those that the human has denied get their result, and those of a
+       superseded attempt.
     3. After that, what waits for an answer pauses the reply; what does not was left out by a middleware and
        is closed; so are calls that one has put into the summary.
     4. Where there is to be a structured output, one that fits ends the reply when nothing is open; what does
@@ -54,10 +55,8 @@ def decide(state: LoopState) -> Decision:
                 deny=tuple(Closing(call, DENIED, ToolResultState.DENIED) for call in state.denied),
                 close=tuple(Closing(call, SUPERSEDED) for call in state.superseded),
             )
-        case Step.ACTED | Step.CONCLUDED if state.asking:
-            return Pause(GenerateReason.PERMISSION_ASKING)
-        case Step.ACTED | Step.CONCLUDED if state.outside:
-            return Pause(GenerateReason.TOOL_SUSPENDED)
+        case Step.ACTED | Step.CONCLUDED if state.waits is not None:
+            return Pause(state.waits)
         case Step.ACTED | Step.CONCLUDED if state.open_calls:
             return Act(close=closings(state, SKIPPED))
         case Step.SUMMARIZED if state.open_calls:

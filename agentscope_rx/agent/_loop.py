@@ -9,7 +9,7 @@ import reactivex as rx
 from reactivex import Observable, operators as ops
 
 from agentscope_rx._frozen import EMPTY
-from agentscope_rx.agent._acting import acting
+from agentscope_rx.agent._acting import acting, interrupting
 from agentscope_rx.agent._attempt import attempt, failed_end
 from agentscope_rx.agent._decide import decide
 from agentscope_rx.agent._frame import frame
@@ -39,7 +39,7 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
     """Return the events of one call, `on_agent` and its guards included."""
 
     def core(input: AgentInput) -> Observable[AgentEvent]:
-        return attempt(run, input, lambda: _phases(run))
+        return attempt(run, input, lambda: _phases(run), lambda: interrupting(run))
 
     def end(error: Exception | None) -> AgentEndEvent:
         if error is not None:
@@ -80,6 +80,8 @@ def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
                 yield _stored(run)
             case Act():
                 yield acting(run, decision)
+                if run.children.left:  # a hook has cut them off
+                    yield run.children.leaving()
                 yield run.quiet
             case Remind():
                 yield rx.of(run.hint(EMPTY_RESPONSE, REMINDER))

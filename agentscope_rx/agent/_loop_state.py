@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
 from typing import TypeAlias, final
 
-from attrs import frozen
+from attrs import field, frozen
 
+from agentscope_rx._frozen import EMPTY
 from agentscope_rx.message import GenerateReason, ToolResultState
 
 __all__ = [
@@ -73,6 +75,7 @@ class LoopState:
         denied: tool calls that the human has denied and that have no result yet.
         asking: tool calls of `calls` that wait for the human.
         outside: tool calls of `calls` whose outcome comes from outside.
+        delegated: tool calls of `calls` whose subagent has paused or was stopped, and why.
         output: the structured output; None if there is to be none.
         stop: why to stop, if that was asked for.
         silent: whether the last reasoning phase said nothing.
@@ -87,6 +90,7 @@ class LoopState:
     denied: tuple[str, ...] = ()
     asking: frozenset[str] = frozenset()
     outside: frozenset[str] = frozenset()
+    delegated: Mapping[str, GenerateReason] = field(default=EMPTY, hash=False)
     output: Output | None = None
     stop: GenerateReason | None = None
     silent: bool = False
@@ -96,6 +100,17 @@ class LoopState:
     def open_calls(self) -> tuple[str, ...]:
         """The tool calls that have no result."""
         return self.superseded + self.calls + self.denied
+
+    @property
+    def waits(self) -> GenerateReason | None:
+        """Why the reply cannot go on before somebody does something, humans first; None if it can."""
+        reasons = (
+            *((GenerateReason.PERMISSION_ASKING,) if self.asking else ()),
+            *((GenerateReason.TOOL_SUSPENDED,) if self.outside else ()),
+            *self.delegated.values(),
+        )
+        asked = (GenerateReason.PERMISSION_ASKING, GenerateReason.TOOL_SUSPENDED)
+        return next((reason for reason in asked if reason in reasons), next(iter(reasons), None))
 
     @property
     def is_answered(self) -> bool:

@@ -61,10 +61,11 @@ def permits(
     *,
     configured: bool,
     outside: Collection[str] = (),
+    delegated: Collection[str] = (),
 ) -> Permits:
     """Sort the calls of a batch.
 
-    1. Calls that are `outside` already have been allowed.
+    1. Calls that are `outside` already, or `delegated` to a subagent that goes on, have been allowed.
     2. `permission.decide` says what of the others is allowed, with which arguments, and what is asked.
     3. An external tool does not run here; a call of it whose arguments do not fit does, to get its error.
     """
@@ -79,6 +80,9 @@ def permits(
     deny: list[Closing] = []
     for call in calls:
         tool = toolkit.get(call.name)
+        if call.id in delegated:
+            run.append(call)
+            continue
         if call.id in outside:
             handed_out.append(_updated(call, decision(evolve(call, state=ToolCallState.ALLOWED), tool)))
             continue

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import final
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from agentscope_rx.agent._answers import check_answers
-from agentscope_rx.agent._input import ConfirmResults, ExternalResults, Given
+from agentscope_rx.agent._input import Given
+from agentscope_rx.agent._route import Answers, route
 from agentscope_rx.agent._transition import open_calls
+from agentscope_rx.agent._waiting import Waiting, waits_of
 from agentscope_rx.errors import AnswerError, ConfigurationError, OpenCallsError
 from agentscope_rx.identity import new_id
 from agentscope_rx.message import AssistantMessage, Msg, TextBlock
@@ -29,7 +30,10 @@ class Plan:
         history: the messages before that reply.
         later: messages that have come since that reply has paused.
         msgs: the messages that this call adds.
-        answers: what this call answers.
+        answered: whether this call brings answers.
+        answers: those for the reply itself.
+        children: those for subagents, by the call that each works for.
+        waits: the subagents that have paused, or were stopped, by the call that each works for.
         resumed: the reply so far, if the call goes on with one.
         iteration: reasoning phases that the reply has begun already.
     """
@@ -38,7 +42,10 @@ class Plan:
     history: tuple[Msg, ...]
     later: tuple[Msg, ...] = ()
     msgs: tuple[Msg, ...] = ()
-    answers: ConfirmResults | ExternalResults | None = None
+    answered: bool = False
+    answers: Answers | None = None
+    children: Mapping[str, Answers] = field(factory=dict[str, Answers])
+    waits: Mapping[str, Waiting] = field(factory=dict[str, Waiting])
     resumed: AssistantMessage | None = None
     iteration: int = 0
 
@@ -47,7 +54,8 @@ def plan(state: AgentState, given: Given) -> Plan:
     """Return what a call with this input does in this state.
 
     1. Nothing given: the last reply goes on under its id, if it is not finished; else a new reply begins.
-    2. Answers: the reply that waits for them goes on; messages beside them become hints in it.
+    2. Answers: the reply that waits for them goes on, also where they are for subagents of its calls;
+       messages beside them become hints in it.
     3. Messages: a new reply begins; not while tool calls of the last one are open.
     4. A message that came with a call that failed is not taken twice.
 
@@ -66,16 +74,17 @@ def plan(state: AgentState, given: Given) -> Plan:
 
 def _answered(
     state: AgentState,
-    answers: ConfirmResults | ExternalResults,
+    answers: Answers,
     unfinished: AssistantMessage | None,
     msgs: tuple[Msg, ...],
 ) -> Plan:
     if unfinished is None:
         raise AnswerError("no reply waits for answers: it has ended, or there was none; they are stale")
     _check_words(msgs)
+    resumed = _resumed(state, unfinished)
     suspended = ReplyFold(unfinished.id, seed=state.checkpoint).suspended
-    check_answers(answers, unfinished.id, open_calls(unfinished), suspended)
-    return evolve(_resumed(state, unfinished), answers=answers, msgs=msgs)
+    routed = route(answers, unfinished.id, open_calls(unfinished), suspended, resumed.waits)
+    return evolve(resumed, answered=True, answers=routed.own, children=routed.children, msgs=msgs)
 
 
 def _check_words(msgs: Iterable[Msg]) -> None:
@@ -93,6 +102,7 @@ def _resumed(state: AgentState, unfinished: AssistantMessage) -> Plan:
         unfinished.id,
         state.context[:place],
         later=state.context[place + 1 :],
+        waits=waits_of(unfinished),
         resumed=unfinished,
         iteration=state.cur_iter,
     )

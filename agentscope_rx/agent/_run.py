@@ -12,6 +12,7 @@ from reactivex import Observable
 from reactivex.subject import AsyncSubject, Subject
 
 from agentscope_rx.agent._answers import accepted_rules
+from agentscope_rx.agent._children import Children
 from agentscope_rx.agent._closing import closing
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._input import ConfirmResults
@@ -74,6 +75,7 @@ class Run:
         closed: makes of a prompt one in which each tool call has its result.
         last: the AgentEnd, when it has come.
         structured: the structured output.
+        children: the subagents that work for it.
         over: emits `last` when the session is free again.
     """
 
@@ -84,6 +86,7 @@ class Run:
         scheduler: CallScheduler,
         session: SessionState,
         plan: Plan,
+        children: Children,
         slot: StateSlot | None = None,
         wanted: Wanted | None = None,
     ) -> None:
@@ -103,6 +106,7 @@ class Run:
         self._inject: Callable[[AgentEvent], None] | None = None
         self._stops: list[RequestStopEvent] = []
         self.closed = PromptCloser()
+        self.children = children
         self._plan = plan
         self._answers = self._answer()
         self._reports: dict[str, Report] = {}
@@ -159,12 +163,12 @@ class Run:
         self._stops.clear()
 
     def _answer(self) -> Iterator[AgentEvent]:
-        answers = self._plan.answers
-        if answers is None:
+        if not self._plan.answered:
             return
+        answers = self._plan.answers
         if isinstance(answers, ConfirmResults):
             yield UserConfirmResultEvent(self.reply_id, answers.results)
-        else:
+        elif answers is not None:
             yield ExternalExecutionResultEvent(self.reply_id, answers.results)
         for msg in self._plan.msgs:
             if msg.text_content:
@@ -209,7 +213,7 @@ class Run:
         """
         self.is_running = True
         self._inject, self.quiet = inject, quiet
-        if self._plan.answers is None:
+        if not self._plan.answered:
             known = {msg.id for msg in self.history}
             self.history = (*self.history, *(msg for msg in msgs if msg.id not in known))
         if self.has_begun:

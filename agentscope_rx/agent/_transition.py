@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from attrs import evolve
@@ -18,6 +18,7 @@ from agentscope_rx.agent._loop_state import (
     Step,
     Summarize,
 )
+from agentscope_rx.agent._waiting import Waiting, waits_of
 from agentscope_rx.event import (
     AgentEvent,
     ConfirmResult,
@@ -115,9 +116,11 @@ def apply(state: LoopState, event: AgentEvent) -> LoopState:
             return evolve(state, superseded=state.superseded + state.calls, calls=())
         case ToolCallStartEvent(tool_call_id=call) if call not in state.calls:
             return evolve(state, calls=(*state.calls, call), output=_begun(state.output, event))
-        case ToolResultStartEvent(tool_call_id=call) if call in state.outside:
-            return evolve(state, outside=state.outside - {call})
-        case ToolResultEndEvent(tool_call_id=call, state=ToolResultState.RUNNING):
+        case ToolResultStartEvent(tool_call_id=call) if call in state.outside or call in state.delegated:
+            return evolve(state, outside=state.outside - {call}, delegated=_without(state.delegated, {call}))
+        case ToolResultEndEvent(tool_call_id=call, state=ToolResultState.RUNNING, metadata=metadata):
+            if (waiting := Waiting.of(metadata)) is not None:
+                return evolve(state, delegated={**state.delegated, call: waiting.reason})
             return evolve(state, outside=state.outside | {call})
         case ToolResultEndEvent(tool_call_id=call):
             return _settle(evolve(state, output=_ended(state, event)), {call})
@@ -197,7 +200,12 @@ def _settle(state: LoopState, calls: set[str]) -> LoopState:
         denied=tuple(call for call in state.denied if call not in calls),
         asking=state.asking - calls,
         outside=state.outside - calls,
+        delegated=_without(state.delegated, calls),
     )
+
+
+def _without(delegated: Mapping[str, GenerateReason], calls: set[str]) -> Mapping[str, GenerateReason]:
+    return {call: reason for call, reason in delegated.items() if call not in calls}
 
 
 def open_calls(message: AssistantMessage) -> tuple[ToolUseBlock, ...]:
@@ -227,6 +235,7 @@ def resume(
     an attempt that was followed by another; `output` is how it stands with the structured output.
     """
     calls = open_calls(message)
+    waits = waits_of(message)
 
     def ids(*states: ToolCallState) -> tuple[str, ...]:
         return tuple(call.id for call in calls if call.state in states)
@@ -239,7 +248,8 @@ def resume(
         superseded=tuple(call for call in unfinished if call in superseded),
         denied=ids(ToolCallState.FINISHED),
         asking=frozenset(ids(ToolCallState.ASKING)),
-        outside=frozenset(ids(ToolCallState.SUBMITTED)) | frozenset(suspended),
+        outside=(frozenset(ids(ToolCallState.SUBMITTED)) | frozenset(suspended)) - waits.keys(),
+        delegated={call.id: waits[call.id].reason for call in calls if call.id in waits},
         output=output,
         reminded=any(hint.source == EMPTY_RESPONSE for hint in message.get_content_blocks(HintBlock)),
     )

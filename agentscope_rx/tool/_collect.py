@@ -1,8 +1,9 @@
-"""What may be given as tools: tools, functions, schemas, and objects with tools."""
+"""What may be given as tools: tools, functions, schemas, objects with tools, and objects that are tools."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.model import ToolSchema
@@ -10,6 +11,15 @@ from agentscope_rx.tool._external import external_tool
 from agentscope_rx.tool._tool import Tool, tool
 
 __all__ = ["tools_of"]
+
+
+@runtime_checkable
+class GivesTools(Protocol):
+    """An object that is a tool, or several."""
+
+    def as_tools(self) -> Iterable[Tool[..., Any]]:
+        """Give them."""
+        ...
 
 
 def tools_of(given: object) -> list[Tool[..., Any]]:
@@ -23,6 +33,8 @@ def tools_of(given: object) -> list[Tool[..., Any]]:
         return [external_tool(given.name, given.description, given.parameters, strict=given.strict)]
     if isinstance(given, type):
         raise ConfigurationError(f"{given.__name__} is a class: give an object of it, {given.__name__}(…)")
+    if isinstance(given, GivesTools):
+        return [_unless_unbound(each) for each in given.as_tools()]
     names = [
         name
         for cls in reversed(type(given).__mro__)

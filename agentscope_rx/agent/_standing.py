@@ -1,0 +1,67 @@
+"""How it stands with what a subagent was told. Pure."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, final
+
+from attrs import frozen
+
+from agentscope_rx.agent._plan import resumable
+from agentscope_rx.agent._transition import open_calls, resume
+from agentscope_rx.message import AssistantMessage
+from agentscope_rx.operators import ReplyFold
+from agentscope_rx.state import AgentState
+
+__all__ = ["Fresh", "GoesOn", "Said", "Standing", "Used", "standing"]
+
+
+@final
+@frozen
+class Fresh:
+    """Nobody has used the session."""
+
+
+@final
+@frozen
+class Used:
+    """Others have used the session; `left_open` says whether calls are open that wait for nobody."""
+
+    left_open: bool = False
+
+
+@final
+@frozen
+class GoesOn:
+    """It was told, and has not ended."""
+
+
+@final
+@frozen
+class Said:
+    """It was told, and has ended with `reply`."""
+
+    reply: AssistantMessage
+
+
+Standing: TypeAlias = Fresh | Used | GoesOn | Said
+
+
+def standing(state: AgentState, message_id: str) -> Standing:
+    """Say how it stands with a message that an agent may have been given in a session."""
+    context = state.context
+    place = next((i for i, msg in enumerate(context) if msg.id == message_id), None)
+    unfinished = resumable(state)
+    if place is None:
+        if not context:
+            return Fresh()
+        return Used(unfinished is not None and _waits_for_nobody(state, unfinished))
+    replies = (msg for msg in context[place + 1 :] if isinstance(msg, AssistantMessage))
+    reply = next(replies, None)
+    if reply is None or (unfinished is not None and unfinished.id == reply.id):
+        return GoesOn()
+    return Said(reply)
+
+
+def _waits_for_nobody(state: AgentState, unfinished: AssistantMessage) -> bool:
+    suspended = ReplyFold(unfinished.id, seed=state.checkpoint).suspended
+    return bool(open_calls(unfinished)) and resume(unfinished, suspended, 1, 0).waits is None
