@@ -31,7 +31,7 @@ _INTERRUPTED = 130
     "--model",
     "model_id",
     metavar="PROVIDER:NAME",
-    help="A real model, as openai:gpt-4o; the key is in OPENAI_API_KEY.",
+    help="A real model, as openai:gpt-4o; the key is where its provider has it, as in OPENAI_API_KEY.",
 )
 @click.option("--base-url", metavar="URL", help="Where the model is served, if not at its provider.")
 @click.option("--events", is_flag=True, help="Print every event as one JSON line.")
@@ -60,7 +60,7 @@ def chat(once: str | None, model_id: str | None, base_url: str | None, events: b
 def _model(model_id: str | None, base_url: str | None) -> ChatModel:
     if model_id is None:
         if base_url is not None:
-            raise click.UsageError("--base-url is for a real model; give --model openai:NAME, too")
+            raise click.UsageError("--base-url is for a real model; give --model PROVIDER:NAME, too")
         return offline_model(delay=0.03 if sys.stdout.isatty() else 0.0)
     try:
         return resolve_model(model_id, base_url=base_url)

@@ -78,10 +78,13 @@ def test_lines_of_a_pipe_are_turns_of_one_conversation() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--base-url", "http://127.0.0.1:1/v1"], "--base-url is for a real model; give --model openai:NAME"),
-        (["--model", "gpt-4o"], "'gpt-4o' is no model; give openai:NAME"),
-        (["--model", "openai:"], "'openai:' is no model; give openai:NAME"),
-        (["--model", "acme:x"], "'acme:x' is no model; give openai:NAME"),
+        (
+            ["--base-url", "http://127.0.0.1:1/v1"],
+            "--base-url is for a real model; give --model PROVIDER:NAME",
+        ),
+        (["--model", "gpt-4o"], "'gpt-4o' is no model; give PROVIDER:NAME"),
+        (["--model", "openai:"], "'openai:' is no model; give PROVIDER:NAME"),
+        (["--model", "acme:x"], "'acme:x' is no model that is known: there is no provider 'acme'"),
     ],
 )
 def test_a_wrong_option_is_named_with_the_remedy(options: list[str], complaint: str) -> None:
