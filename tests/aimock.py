@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -53,6 +55,13 @@ def says(
 def calls(name: str, /, id: str | None = None, **arguments: Any) -> dict[str, Any]:
     """A tool call in a fixture."""
     return {"name": name, "arguments": arguments} | ({} if id is None else {"id": id})
+
+
+def journal(url: str) -> list[dict[str, Any]]:
+    """The requests that a simulator got, as it understood them; any address on it will do."""
+    parts = urlsplit(url)
+    with urlopen(f"{parts.scheme}://{parts.netloc}/__aimock/journal", timeout=PATIENCE) as answer:
+        return json.load(answer)
 
 
 @pytest.fixture

@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
 
+from agentscope_rx._frames import FrameReader
 from agentscope_rx.errors import IncompleteStreamError, ModelResponseError
-from agentscope_rx.event import AgentEvent, AgentStartEvent, ModelCallEndEvent
+from agentscope_rx.event import AgentEvent, AgentStartEvent, ModelCallEndEvent, TextBlockDeltaEvent
 from agentscope_rx.message import Msg, TextBlock, ThinkingBlock, ToolUseBlock
 from agentscope_rx.model import ChatResponse, ReplyIds, to_events
+from agentscope_rx.model._provider import Decoder, decoded
 from agentscope_rx.operators import to_msg
 
 CASES = Path(__file__).parent.parent / "cases" / "provider"
@@ -25,10 +26,25 @@ NETWORK_CHUNK = 16 * 1024
 Decode = Callable[[Iterable[bytes]], Iterator[ChatResponse]]
 
 
-def cases(kind: str) -> list[Any]:
-    """The cases of a provider's format, as parameters."""
+def cases(kind: str) -> list[dict[str, Any]]:
+    """The cases of a provider's format."""
     found = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(CASES.glob("*.json"))]
-    return [pytest.param(case, id=case["id"]) for case in found if case["kind"] == kind]
+    return [case for case in found if case["kind"] == kind]
+
+
+def decode_with(reader: FrameReader, decoder: Decoder) -> Decode:
+    """What a model does with the bytes of one answer, without the network."""
+
+    def decode(chunks: Iterable[bytes]) -> Iterator[ChatResponse]:
+        for chunk in chunks:
+            yield from decoded(decoder, reader.feed(chunk))
+            if decoder.done:
+                break
+        else:
+            yield from decoded(decoder, reader.close())
+        decoder.close()
+
+    return decode
 
 
 def chunks_of(case: dict[str, Any], size: int | None = None) -> list[bytes]:
@@ -67,7 +83,7 @@ def responses(decode: Decode, chunks: Iterable[bytes]) -> Observable[ChatRespons
     return Observable(subscribe)
 
 
-def check(case: dict[str, Any], decode: Decode, chunks: Iterable[bytes]) -> None:
+def check(case: dict[str, Any], decode: Decode, chunks: list[bytes]) -> None:
     """Check what a case expects, on the events and on the message that they make."""
     answer = responses(decode, chunks).pipe(to_events(reply_id="r", model_name="m", ids=ReplyIds()))
     events: list[AgentEvent] = [AgentStartEvent("s", "r", "m")]
@@ -81,6 +97,10 @@ def check(case: dict[str, Any], decode: Decode, chunks: Iterable[bytes]) -> None
     assert isinstance(end, ModelCallEndEvent)
     if "finish_reason" in expected:
         assert end.metadata.get("finishReason") == expected["finish_reason"]
+    if "deltas" in expected and chunks == chunks_of(case):
+        assert [event.delta for event in events if isinstance(event, TextBlockDeltaEvent)] == expected[
+            "deltas"
+        ]
     if expected["usage"] is not None:
         assert end.usage is not None
         assert (end.usage.input_tokens, end.usage.output_tokens) == (
@@ -122,8 +142,9 @@ def check_error(expected: dict[str, Any], errors: list[Exception]) -> None:
         assert errors == []
         return
     classes = {"provider_error": ModelResponseError, "incomplete_stream": IncompleteStreamError}
-    assert [type(error) for error in errors] == [classes[expected["error"]]]
-    assert expected.get("error_contains", "") in str(errors[0])
+    (error,) = errors
+    assert isinstance(error, classes[expected["error"]])
+    assert expected.get("error_contains", "") in str(error)
 
 
 def check_message(expected: dict[str, Any], msg: Msg) -> None:

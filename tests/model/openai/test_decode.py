@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -16,29 +15,9 @@ from agentscope_rx.errors import (
     ModelResponseError,
 )
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, ThinkingBlock, URLSource
-from agentscope_rx.model import ChatResponse, ToolCallChunk
+from agentscope_rx.model import ToolCallChunk
 from agentscope_rx.model.openai._decode import ChunkDecoder, decode_chunk
-from tests.model.provider_cases import cases, check, chunks_of
-
-
-def decode(chunks: Iterable[bytes]) -> Iterator[ChatResponse]:
-    reader, decoder = SSEReader(), ChunkDecoder("m")
-    for chunk in chunks:
-        for frame in reader.feed(chunk):
-            if (response := decoder.feed(frame)) is not None:
-                yield response
-    for frame in reader.close():
-        if (response := decoder.feed(frame)) is not None:
-            yield response
-    decoder.close()
-
-
-@pytest.mark.parametrize("size", [None, 1, 2, 3, 7, 64])
-@pytest.mark.parametrize("case", cases("openai_sse"))
-def test_recorded_streams_mean_what_they_say_wherever_they_are_cut(
-    case: dict[str, Any], size: int | None
-) -> None:
-    check(case, decode, chunks_of(case, size))
+from tests.model.provider_cases import check, decode_with
 
 
 def event(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
@@ -87,7 +66,7 @@ def test_further_habits_mean_what_they_say(stream: bytes, expected: dict[str, An
     nothing = {"text": "", "thinking": "", "tool_calls": [], "usage": None, "error": None}
     chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
 
-    check({"expected": nothing | expected}, decode, chunks)
+    check({"expected": nothing | expected}, decode_with(SSEReader(), ChunkDecoder("m")), chunks)
 
 
 @pytest.mark.parametrize(

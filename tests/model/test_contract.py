@@ -1,0 +1,340 @@
+"""What holds for every provider: recorded streams, a server that others wrote, and what is sent.
+
+A provider comes in with its row in `tests/model/providers.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from aiohttp import web
+from click.testing import CliRunner
+from reactivex import operators as ops
+
+from agentscope_rx.agent import ReActAgent
+from agentscope_rx.cli import main
+from agentscope_rx.errors import (
+    IncompleteStreamError,
+    ModelConnectionError,
+    ModelError,
+    ModelHTTPError,
+    OverloadedError,
+    RateLimitedError,
+)
+from agentscope_rx.message import (
+    AssistantMessage,
+    Base64Source,
+    DataBlock,
+    Msg,
+    SystemMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from agentscope_rx.model import ChatModel, GenerateOptions, ReplyIds, ToolSchema, to_events
+from agentscope_rx.model._providers import PROVIDERS as TABLE
+from agentscope_rx.operators import to_msg
+from agentscope_rx.tool import tool
+from tests.aimock import AIMock, calls, journal, says
+from tests.model.loopback import Handler, serving, status
+from tests.model.provider import CITY, KEY, Provider
+from tests.model.provider_cases import CASES, cases, check, chunks_of, decode_with
+from tests.model.providers import PROVIDERS
+
+RECORDED = [
+    pytest.param(provider, case, id=case["id"])
+    for provider in PROVIDERS if provider.kind for case in cases(provider.kind)
+]  # fmt: skip
+SIMULATED = [provider for provider in PROVIDERS if provider.path is not None]
+THINKING = [provider for provider in SIMULATED if provider.thinker]
+WITH_SDK = [provider for provider in PROVIDERS if provider.sdk is not None]
+
+every_provider = pytest.mark.parametrize("provider", PROVIDERS, ids=str)
+simulated = pytest.mark.parametrize("provider", SIMULATED, ids=str)
+
+
+def test_every_provider_of_the_package_is_in_the_contract() -> None:
+    made = {type(provider.make("http://127.0.0.1:1")).__name__ for provider in PROVIDERS}
+
+    assert {row.name for row in TABLE.values()} == made
+    assert {provider.name for provider in PROVIDERS} <= TABLE.keys()
+
+
+def test_no_recorded_stream_of_a_provider_is_left_out() -> None:
+    kinds = {json.loads(file.read_text(encoding="utf-8"))["kind"] for file in CASES.glob("*.json")}
+    ours = {kind for kind in kinds if kind.partition("_")[0] in TABLE}
+
+    assert {provider.kind for provider in PROVIDERS if provider.kind} == ours
+
+
+@pytest.mark.parametrize("size", [None, 1, 2, 3, 7, 64, 4096])
+@pytest.mark.parametrize(("provider", "case"), RECORDED)
+def test_recorded_streams_mean_what_they_say_wherever_they_are_cut(
+    provider: Provider, case: dict[str, Any], size: int | None
+) -> None:
+    decoder = provider.decoder(case.get("params", {}))
+
+    check(case, decode_with(provider.reader(), decoder), chunks_of(case, size))
+
+
+# A server that others wrote
+
+
+def at(url: str, provider: Provider) -> str:
+    """The provider's API on the simulator, whose address ends in /v1."""
+    return url.removesuffix("/v1") + (provider.path or "")
+
+
+async def ask(model: ChatModel, *messages: Msg) -> Msg:
+    stream = model.stream(messages, [ToolSchema("get_weather"), ToolSchema("now")], GenerateOptions())
+    return await stream.pipe(to_events(reply_id="r", model_name=model.model_name, ids=ReplyIds()), to_msg())
+
+
+@simulated
+@pytest.mark.asyncio
+async def test_text_two_calls_side_by_side_and_the_answer_from_their_results(
+    provider: Provider, aimock: AIMock
+) -> None:
+    url = aimock(
+        says("weather", "Let me look.", calls("get_weather", city="Paris"), calls("now"), after_tools=False),
+        says("weather", "It is sunny in Paris, and this text is long enough for chunks.", after_tools=True),
+    )
+    model = provider.make(at(url, provider))
+
+    first = await ask(model, UserMessage("the weather?"))
+    text, weather, now = first.content
+    assert isinstance(text, TextBlock)
+    assert isinstance(weather, ToolUseBlock)
+    assert isinstance(now, ToolUseBlock)
+    assert text.text == "Let me look."
+    assert (weather.name, weather.input, weather.input_error) == ("get_weather", {"city": "Paris"}, False)
+    assert (now.name, now.input, now.input_error) == ("now", {}, False)
+    assert len({weather.id, now.id, ""}) == 3
+    assert first.usage is not None
+    assert first.usage.output_tokens > 0
+
+    results = [ToolResultBlock.text("ok", id=call.id, name=call.name) for call in (weather, now)]
+    answer = await ask(model, UserMessage("the weather?"), AssistantMessage("me", [*first.content, *results]))
+    assert answer.text_content == "It is sunny in Paris, and this text is long enough for chunks."
+    assert [block.type for block in answer.content] == ["text"]
+
+
+@pytest.mark.parametrize("provider", THINKING, ids=str)
+@pytest.mark.asyncio
+async def test_reasoning_is_a_block_of_its_own(provider: Provider, aimock: AIMock) -> None:
+    url = aimock(says("think", "Done.", reasoning="Let me see, what was it"))
+    answer = await ask(provider.make(at(url, provider), model=provider.thinker), UserMessage("think"))
+
+    thinking, text = answer.content
+    assert isinstance(thinking, ThinkingBlock)
+    assert thinking.thinking == "Let me see, what was it"
+    assert isinstance(text, TextBlock)
+    assert text.text == "Done."
+
+
+@simulated
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("code", "error"), [(503, OverloadedError), (429, RateLimitedError), (400, ModelHTTPError)]
+)
+async def test_an_error_status_carries_the_message_and_the_request(
+    provider: Provider, code: int, error: type[ModelHTTPError], aimock: AIMock
+) -> None:
+    url = aimock(says("fail", error={"message": "cannot now", "type": "some_error"}, status=code))
+
+    with pytest.raises(error, match=rf"answered {code} .*cannot now") as caught:
+        await ask(provider.make(at(url, provider)), UserMessage("fail"))
+    assert type(caught.value) is error
+    assert caught.value.status == code
+    assert "cannot now" in caught.value.body
+
+
+@simulated
+@pytest.mark.asyncio
+async def test_a_question_that_the_simulator_does_not_know_is_an_error(
+    provider: Provider, aimock: AIMock
+) -> None:
+    with pytest.raises(ModelHTTPError):
+        await ask(
+            provider.make(at(aimock(says("weather", "sunny")), provider)), UserMessage("something else")
+        )
+
+
+@simulated
+@pytest.mark.asyncio
+async def test_an_answer_that_breaks_off_is_an_error_with_what_had_come(
+    provider: Provider, aimock: AIMock
+) -> None:
+    text = "This is going to be cut off somewhere in the middle of the second sentence."
+    url = aimock(says("cut", text, truncateAfterChunks=4, latency=5))
+
+    with pytest.raises((ModelConnectionError, IncompleteStreamError)) as caught:
+        await ask(provider.make(at(url, provider)), UserMessage("cut"))
+    part = caught.value.partial.text_content
+    assert text.startswith(part)
+    assert 0 < len(part) < len(text)
+
+
+@tool
+def weather(city: str) -> str:
+    """Says the weather in a city."""
+    return f"windy in {city}"
+
+
+ROUND = (
+    says(
+        "weather",
+        "Let me look.",
+        calls("weather", city="Oslo"),
+        calls("weather", city="Rome"),
+        after_tools=False,
+    ),
+    says("weather", "Both are windy.", after_tools=True),
+)
+
+
+@simulated
+@pytest.mark.asyncio
+async def test_an_agent_runs_its_tools_and_answers(provider: Provider, aimock: AIMock) -> None:
+    model = provider.make(at(aimock(*ROUND), provider))
+    agent = ReActAgent("assistant", "Be kind.", model=model, toolkit=[weather])
+    reply = await agent.reply("How is the weather?")
+
+    assert [block.type for block in reply.content] == [
+        "text", "tool_use", "tool_use", "tool_result", "tool_result", "text",
+    ]  # fmt: skip
+    results = reply.get_content_blocks(ToolResultBlock)
+    assert [result.text_content for result in results] == ["windy in Oslo", "windy in Rome"]
+    assert reply.text_content.endswith("Both are windy.")
+
+
+@simulated
+def test_what_the_command_line_prints_replays_to_the_message_of_the_run(
+    provider: Provider, aimock: AIMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    where = ["--model", f"{provider.name}:{provider.model}", "--base-url", at(aimock(*ROUND), provider)]
+    chatted = CliRunner().invoke(main, ["chat", *where, "--once", "weather", "--events"])
+    replayed = CliRunner().invoke(main, ["replay", "-"], input=chatted.stdout.encode())
+
+    assert chatted.exit_code == 0, chatted.output
+    events = [json.loads(line) for line in chatted.stdout.splitlines()]
+    reported = next(event["result"] for event in events if event["type"] == "AGENT_RESULT")
+    assert json.loads(replayed.stdout) == reported
+    assert "Both are windy." in replayed.stdout
+
+
+# What is sent
+
+CONVERSATION = (
+    SystemMessage("Be kind."),
+    UserMessage(TextBlock("How is the weather here?"), DataBlock(Base64Source("image/png", "QUJD"))),
+    AssistantMessage(
+        "me",
+        [
+            TextBlock("Let me look."),
+            ToolUseBlock("call_1", "get_weather", {"city": "Paris"}),
+            ToolResultBlock.text("sunny", id="call_1", name="get_weather"),
+            TextBlock("It is sunny."),
+        ],
+    ),
+    UserMessage("And tomorrow?"),
+)
+TOOLS = (ToolSchema("get_weather", "Says the weather.", CITY),)
+OPTIONS = GenerateOptions(temperature=0.5, max_tokens=100, tool_choice="auto")
+
+
+async def converse(provider: Provider, url: str) -> None:
+    await provider.make(url).stream(CONVERSATION, TOOLS, OPTIONS).pipe(ops.to_list())
+
+
+@pytest.mark.parametrize("provider", WITH_SDK, ids=str)
+@pytest.mark.asyncio
+async def test_what_is_sent_is_what_the_official_sdk_sends(provider: Provider) -> None:
+    async with serving(whole(provider)) as server:
+        url = at(server.url, provider)
+        await converse(provider, url)
+        assert provider.sdk is not None
+        await provider.sdk(url)
+
+    (ours, theirs), (our_body, their_body) = server.requests, server.bodies
+    assert our_body == their_body
+    assert (ours.method, ours.path_qs) == (theirs.method, theirs.path_qs)
+    assert credentials(ours) == credentials(theirs) != {}
+
+
+def credentials(request: web.Request) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers.items() if KEY in value}
+
+
+@pytest.mark.parametrize("provider", [p for p in WITH_SDK if p in SIMULATED], ids=str)
+@pytest.mark.asyncio
+async def test_the_simulator_understands_it_as_it_understands_the_official_sdk(
+    provider: Provider, aimock: AIMock
+) -> None:
+    url = at(aimock(says("tomorrow", "Rain.")), provider)
+    await converse(provider, url)
+    assert provider.sdk is not None
+    await provider.sdk(url)
+
+    ours, theirs = journal(url)
+    assert ours["body"] == theirs["body"]
+    assert (ours["path"], ours["response"]["status"]) == (theirs["path"], 200)
+
+
+# What every model does with its server
+
+
+def whole(provider: Provider, *, leave_out: int = 0, more: str = "") -> Handler:
+    """Answer with the provider's frames; the last ones may be missing."""
+    kind = "application/x-ndjson" if provider.lines else "text/event-stream"
+    frames = provider.finish[: len(provider.finish) - leave_out]
+    texts = [item if isinstance(item, str) else json.dumps(item) for item in frames]
+    body = "".join(f"{text}\n" if provider.lines else f"data: {text}\n\n" for text in texts) + more
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        return web.Response(text=body, content_type=kind)
+
+    return handler
+
+
+async def text_of(model: ChatModel) -> str:
+    return (await ask(model, UserMessage("hi"))).text_content
+
+
+@every_provider
+@pytest.mark.asyncio
+async def test_an_answer_is_read_and_its_connection_used_again(provider: Provider) -> None:
+    async with serving(whole(provider)) as server:
+        model = provider.make(server.url)
+        assert [await text_of(model) for _ in range(3)] == ["a", "a", "a"]
+
+    assert isinstance(model, ChatModel)
+    assert server.connections == 1
+
+
+@every_provider
+@pytest.mark.asyncio
+async def test_an_answer_without_its_end_is_an_error_and_keeps_what_came(provider: Provider) -> None:
+    async with serving(whole(provider, leave_out=len(provider.finish) - 1)) as server:
+        with pytest.raises(IncompleteStreamError, match=f"{provider.model} at http") as caught:
+            await text_of(provider.make(server.url))
+
+    assert caught.value.partial.text_content == "a"
+
+
+@every_provider
+@pytest.mark.asyncio
+async def test_secrets_are_in_no_error_and_no_repr(provider: Provider) -> None:
+    async with serving(status(401, json.dumps({"error": {"message": f"bad key {KEY}"}}))) as server:
+        model = provider.make(server.url)
+        with pytest.raises(ModelError) as caught:
+            await text_of(model)
+
+    assert "bad key ***" in str(caught.value)
+    assert KEY not in repr(model) + repr(caught.value) + str(vars(caught.value))
