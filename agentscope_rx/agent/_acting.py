@@ -27,7 +27,7 @@ from agentscope_rx.event import (
     ToolResultStartEvent,
     ToolResultTextDeltaEvent,
 )
-from agentscope_rx.message import ToolResultState, ToolUseBlock
+from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.middleware import ActingInput
 from agentscope_rx.tool import Toolkit, run_tool
 
@@ -58,6 +58,7 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
     4. If every call of the step was denied, not all by rules, `AllToolsDeniedEvent` says so.
     5. A call that has a result in this phase gives that result again, unless the input asks for a rerun, and
        so do the questions; what has passed the hooks does not pass again.
+    6. A result of which an earlier call of the agent has streamed a part begins afresh.
     """
     reply_id = run.reply_id
     closed = rx.from_iterable(run.closing(act.close))
@@ -70,10 +71,13 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
 
     def one(call: ToolUseBlock, rerun: bool) -> Observable[AgentEvent]:
         events = _run_tool(run, call, toolkit)
-        return results.kept(call.id, events, rerun) if run.has_hook("on_acting") else events
+        return whole(call.id, results.kept(call.id, events, rerun) if run.has_hook("on_acting") else events)
 
     def refusal(each: Closing) -> Observable[AgentEvent]:
-        return results.kept(each.call, rx.from_iterable(run.closing((each,))), False)
+        return whole(each.call, results.kept(each.call, rx.from_iterable(run.closing((each,))), False))
+
+    def whole(call: str, events: Observable[AgentEvent]) -> Observable[AgentEvent]:
+        return rx.concat(rx.from_iterable(run.afresh(call)), events) if call in run.torn else events
 
     def core(input: ActingInput) -> Observable[AgentEvent]:
         return rx.defer(lambda _: attempt(input))
@@ -134,7 +138,7 @@ def _suspends(event: AgentEvent) -> TypeGuard[ToolResultEndEvent]:
     """Whether a tool says that its outcome comes from outside; that of a subagent comes from the subagent."""
     return (
         type(event) is ToolResultEndEvent
-        and event.state is ToolResultState.RUNNING
+        and event.is_suspended
         and not event.source
         and Waiting.of(event.metadata) is None
     )

@@ -13,7 +13,7 @@ from reactivex.subject import AsyncSubject, Subject
 
 from agentscope_rx.agent._answers import accepted_rules
 from agentscope_rx.agent._children import Children
-from agentscope_rx.agent._closing import closing
+from agentscope_rx.agent._closing import afresh, closing
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._input import ConfirmResults
 from agentscope_rx.agent._loop_state import Closing, LoopState
@@ -72,6 +72,7 @@ class Run:
         has_begun: whether AgentStart has come.
         is_running: whether the loop runs; with a slow `on_agent` hook it may not have begun.
         quiet: completes when all that the loop has streamed is out, and stored where there is a store.
+        torn: tool calls whose result was begun by an earlier call of the agent, which was left.
         closed: makes of a prompt one in which each tool call has its result.
         last: the AgentEnd, when it has come.
         structured: the structured output.
@@ -103,6 +104,7 @@ class Run:
         self.over: AsyncSubject[AgentEvent | None] = AsyncSubject()
         self.is_running = False
         self.quiet: Observable[AgentEvent] = rx.empty()
+        self.torn: set[str] = set()
         self._inject: Callable[[AgentEvent], None] | None = None
         self._stops: list[RequestStopEvent] = []
         self.closed = PromptCloser()
@@ -241,6 +243,7 @@ class Run:
     def _resumed(self, iteration: int) -> LoopState:
         message, fold = self.message(), self.fold
         output = self.structured.so_far(message)
+        self.torn = set(fold.torn)
         return resume(message, fold.suspended, self.agent.max_iters, iteration, output, fold.superseded)
 
     def message(self) -> AssistantMessage:
@@ -277,6 +280,12 @@ class Run:
         """Give calls that do not run their result."""
         names = {call.id: call.name for call in self.calls([each.call for each in closings])}
         return closing(self.reply_id, closings, names)
+
+    def afresh(self, call_id: str) -> Iterator[AgentEvent]:
+        """Give what lets a torn result begin afresh, once."""
+        self.torn.discard(call_id)
+        for call in self.calls([call_id]):
+            yield from afresh(self.reply_id, call)
 
     def has_hook(self, hook: str) -> bool:
         """Return whether a middleware wraps that part of the call."""

@@ -121,7 +121,7 @@ def apply(state: LoopState, event: AgentEvent) -> LoopState:
         case ToolResultEndEvent(tool_call_id=call, state=ToolResultState.RUNNING, metadata=metadata):
             if (waiting := Waiting.of(metadata)) is not None:
                 return evolve(state, delegated={**state.delegated, call: waiting.reason})
-            return evolve(state, outside=state.outside | {call})
+            return evolve(state, outside=state.outside | {call}) if event.is_suspended else state
         case ToolResultEndEvent(tool_call_id=call):
             return _settle(evolve(state, output=_ended(state, event)), {call})
         case RequireUserConfirmEvent(tool_calls=calls):
@@ -213,7 +213,11 @@ def open_calls(message: AssistantMessage) -> tuple[ToolUseBlock, ...]:
 
     A call that the human has denied is finished at once; its result follows.
     """
-    with_result = {block.id for block in message.get_content_blocks(ToolResultBlock)}
+    with_result = {
+        block.id
+        for block in message.get_content_blocks(ToolResultBlock)
+        if block.state is not ToolResultState.RUNNING
+    }
     return tuple(
         block
         for block in message.get_content_blocks(ToolUseBlock)

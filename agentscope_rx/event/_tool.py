@@ -9,7 +9,7 @@ from attrs import field, frozen
 from agentscope_rx._check import a, a_str, a_str_or_none
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event._base import AgentEventType, ToolEvent
-from agentscope_rx.message import ContentBlock, ToolResultState
+from agentscope_rx.message import SUSPENDED, ContentBlock, ToolResultState
 
 __all__ = [
     "ToolCallDeltaEvent",
@@ -94,7 +94,16 @@ class ToolResultDataDeltaEvent(ToolEvent):
 @final
 @frozen
 class ToolResultEndEvent(ToolEvent):
-    """A tool has ended; `state` says how."""
+    """A tool has ended; `state` says how.
+
+    With the state `running` the result comes later: from outside; or, where the metadata says that it is not
+    suspended, at once and from its beginning, since the call that had begun it was left.
+    """
 
     type: ClassVar[str] = AgentEventType.TOOL_RESULT_END
     state: ToolResultState = field(default=ToolResultState.SUCCESS, validator=a(ToolResultState))
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the outcome comes from outside."""
+        return self.state is ToolResultState.RUNNING and self.metadata.get(SUSPENDED) is not False

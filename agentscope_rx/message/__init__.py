@@ -2,6 +2,7 @@
 
 from agentscope_rx._frozen import FrozenDict as FrozenDict
 from agentscope_rx.message._block import (
+    SUSPENDED as SUSPENDED,
     AudioBlock as AudioBlock,
     ContentBlock as ContentBlock,
     DataBlock as DataBlock,
@@ -37,6 +38,7 @@ from agentscope_rx.message._usage import ChatUsage as ChatUsage
 
 __all__ = [
     "STRUCTURED_OUTPUT",
+    "SUSPENDED",
     "AssistantMessage",
     "AudioBlock",
     "Base64Source",

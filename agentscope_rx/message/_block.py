@@ -17,6 +17,7 @@ from agentscope_rx.message._enums import ToolCallState, ToolResultState
 from agentscope_rx.message._source import Base64Source, MediaSource, URLSource
 
 __all__ = [
+    "SUSPENDED",
     "AudioBlock",
     "ContentBlock",
     "DataBlock",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 SUSPENDED: Final = "agentscope_suspended"
+"""The metadata of a result that says whether it waits for an outcome from outside."""
 
 _a_source = a(Base64Source, URLSource)
 _an_int_or_none = a(int, None)

@@ -17,6 +17,7 @@ from agentscope_rx.agent._loop_state import (
 )
 from agentscope_rx.agent._transition import EMPTY_RESPONSE, apply, enter, heard, open_calls, resume
 from agentscope_rx.message import (
+    SUSPENDED,
     AssistantMessage,
     Base64Source,
     ContentBlock,
@@ -58,6 +59,11 @@ def call(id: str, state: ToolCallState = ToolCallState.PENDING) -> ToolUseBlock:
             state(calls=("a",)),
             ev.ToolResultEndEvent("r", "a", "tool", ToolResultState.RUNNING),
             state(calls=("a",), outside=frozenset("a")),
+        ),
+        (
+            state(calls=("a",)),
+            ev.ToolResultEndEvent("r", "a", "tool", ToolResultState.RUNNING, metadata={SUSPENDED: False}),
+            state(calls=("a",)),
         ),
         (
             state(calls=("a",), outside=frozenset("a")),
@@ -163,11 +169,14 @@ def test_open_calls_are_those_that_have_no_final_result() -> None:
     done = call("a", ToolCallState.FINISHED)
     denied = call("d", ToolCallState.FINISHED)
     asking = call("c", ToolCallState.ASKING)
-    message = AssistantMessage(
-        [TextBlock("x"), done, call("b"), asking, denied, ToolResultBlock("a", "tool")]
-    )
+    half = call("e", ToolCallState.FINISHED)
+    results = [
+        ToolResultBlock("a", "tool", state=ToolResultState.SUCCESS),
+        ToolResultBlock("e", "tool", "Permission den"),
+    ]
+    message = AssistantMessage([TextBlock("x"), done, call("b"), asking, denied, half, *results])
 
-    assert tuple(block.id for block in open_calls(message)) == ("b", "c", "d")
+    assert tuple(block.id for block in open_calls(message)) == ("b", "c", "d", "e")
 
 
 def test_a_resumed_reply_goes_on_where_it_stood() -> None:

@@ -41,9 +41,15 @@ class CallGroup:
 
     @property
     def is_suspended(self) -> bool:
-        """Whether the newest call has a result that ended `running`, and nothing has finished it since."""
+        """Whether the newest call waits for a result from outside, since its tool has said so."""
         result = self.own_result
-        return result is not None and result.suspended and self.call is not None and not self.call.finished
+        return result is not None and result.awaited and self.call is not None and not self.call.finished
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether the newest call has a result that has begun and not ended."""
+        result = self.own_result
+        return result is not None and result.torn
 
     def start(self, name: str, model_call: int) -> None:
         call = self.call

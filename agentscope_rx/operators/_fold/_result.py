@@ -8,6 +8,7 @@ from typing import Any
 from agentscope_rx._frozen import EMPTY
 from agentscope_rx.event import ToolResultDataDeltaEvent
 from agentscope_rx.message import (
+    SUSPENDED,
     ContentBlock,
     DataBlock,
     TextBlock,
@@ -69,6 +70,16 @@ class ResultDraft:
     def suspended(self) -> bool:
         """Whether an End has said that the result comes later."""
         return self.state is ToolResultState.RUNNING
+
+    @property
+    def awaited(self) -> bool:
+        """Whether an End has said that the result comes from outside."""
+        return self.suspended and self.metadata.get(SUSPENDED) is not False
+
+    @property
+    def torn(self) -> bool:
+        """Whether it has begun and not ended."""
+        return self.open and self.state is None
 
     def restart(self, name: str) -> None:
         """Begin the output afresh, in its place."""

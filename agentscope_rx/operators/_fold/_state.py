@@ -140,6 +140,11 @@ class FoldState:
         return frozenset(id for id, group in self.calls.items() if group.is_suspended)
 
     @property
+    def torn(self) -> frozenset[str]:
+        """The ids of calls whose result has begun and not ended."""
+        return frozenset(id for id, group in self.calls.items() if group.is_torn)
+
+    @property
     def superseded(self) -> frozenset[str]:
         """The ids of unfinished calls that were made before the newest model call."""
         calls = ((id, group.call) for id, group in self.calls.items())
