@@ -43,7 +43,7 @@ from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError, SessionBusyError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.identity import emitting, new_emitter
-from agentscope_rx.interop import CallScheduler, from_coroutine, occupied, on_loop, shield
+from agentscope_rx.interop import CallScheduler, from_coroutine, occupied, on_loop, report, shield
 from agentscope_rx.message import AssistantMessage, GenerateReason, Msg
 from agentscope_rx.middleware import AgentInput, MiddlewareBase, TaskReminderMiddleware
 from agentscope_rx.model import ChatModel, GenerateOptions
@@ -243,17 +243,24 @@ class ReActAgent(Brief):
         4. The stream ends when the session is at rest, with the AgentEnd; with None if there was nothing to
            interrupt. Of a paused reply it has all events, from the AgentStart on.
 
+        Errors: `StateError`; to the event loop's exception handler, if nobody has subscribed.
+            `ConfigurationError` for answers.
         Source: Java `ReActAgent.interrupt`.
         """
-        msgs = given(msg).msgs
+        said = given(msg)
+        if said.answers is not None:
+            raise ConfigurationError(f"interrupt got {msg!r}, which answers a reply; give answers to call(…)")
         bound = self._bind(ctx)
         ended: ReplaySubject[AgentEvent | None] = ReplaySubject()
 
         def begin(_: object) -> Observable[None]:
-            self._interrupt(bound, msgs, ended)
+            self._interrupt(bound, said.msgs, ended)
             return rx.empty()
 
-        on_loop(rx.defer(begin)).subscribe()  # behind the calls that this thread has subscribed to before
+        if self._sessions.get(bound).inside is None:
+            on_loop(rx.defer(begin)).subscribe()  # behind the calls that this thread has subscribed to before
+        else:
+            begin(None)
         return shield(on_loop(ended))
 
     def request_stop(
@@ -327,16 +334,22 @@ class ReActAgent(Brief):
                 run.over.subscribe(ended)
                 run.interrupt(msgs)
 
+        def failed(error: Exception) -> None:
+            if not ended.observers:
+                report("an interrupt failed that nobody waits for", error)
+            ended.on_error(error)
+
         if stay is None or not _soon(stay, land):
             closing = self._cold(ctx, partial(self._close, msgs), first=True)
-            closing.pipe(ops.default_if_empty(None)).subscribe(ended)
+            closing.pipe(ops.default_if_empty(None)).subscribe(ended.on_next, failed, ended.on_completed)
 
     def _close(
         self, msgs: tuple[Msg, ...], stay: Stay, ctx: RuntimeContext, scheduler: CallScheduler
     ) -> Observable[AgentEvent]:
         unfinished = resumable(stay.state.value)
         if unfinished is None or not open_calls(unfinished):
-            stay.state.update(lambda state: evolve(state, context=(*state.context, *msgs)))
+            if msgs:
+                stay.state.update(lambda state: evolve(state, context=(*state.context, *msgs)))
             return rx.empty()
         run = self._run(stay, ctx, scheduler, plan(stay.state.value, Given()))
         run.interrupt(msgs)

@@ -9,7 +9,7 @@ from agentscope_rx.interop._errors import (
 )
 from agentscope_rx.interop._on_loop import on_loop as on_loop
 from agentscope_rx.interop._scheduler import CallScheduler as CallScheduler, occupied as occupied
-from agentscope_rx.interop._shield import shield as shield
+from agentscope_rx.interop._shield import report as report, shield as shield
 from agentscope_rx.interop.asyncio import (
     EventReader as EventReader,
     from_async_iterable as from_async_iterable,
@@ -28,6 +28,7 @@ __all__ = [
     "occupied",
     "on_loop",
     "outside",
+    "report",
     "shield",
     "to_async_iterable",
     "words_of",
