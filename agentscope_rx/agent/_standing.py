@@ -24,9 +24,15 @@ class Fresh:
 @final
 @frozen
 class Used:
-    """Others have used the session; `left_open` says whether calls are open that wait for nobody."""
+    """Others have used the session.
+
+    Attributes:
+        left_open: whether calls are open that wait for nobody.
+        waits: whether somebody is expected to answer.
+    """
 
     left_open: bool = False
+    waits: bool = False
 
 
 @final
@@ -54,7 +60,7 @@ def standing(state: AgentState, message_id: str) -> Standing:
     if place is None:
         if not context:
             return Fresh()
-        return Used(unfinished is not None and _waits_for_nobody(state, unfinished))
+        return Used() if unfinished is None else _used(state, unfinished)
     replies = (msg for msg in context[place + 1 :] if isinstance(msg, AssistantMessage))
     reply = next(replies, None)
     if reply is None or (unfinished is not None and unfinished.id == reply.id):
@@ -62,6 +68,7 @@ def standing(state: AgentState, message_id: str) -> Standing:
     return Said(reply)
 
 
-def _waits_for_nobody(state: AgentState, unfinished: AssistantMessage) -> bool:
+def _used(state: AgentState, unfinished: AssistantMessage) -> Used:
     suspended = ReplyFold(unfinished.id, seed=state.checkpoint).suspended
-    return bool(open_calls(unfinished)) and resume(unfinished, suspended, 1, 0).waits is None
+    waits = resume(unfinished, suspended, 1, 0).waits is not None
+    return Used(bool(open_calls(unfinished)) and not waits, waits)

@@ -202,10 +202,14 @@ async def talk(this: Talk, message: str) -> ToolResultBlock:
         with suppress(AnswerError):  # somebody has answered there, or has interrupted it
             return outcome(this, await this.hear(agent.call(answers, ctx)))
     match await this.standing():
+        case Said(reply) if reply.generate_reason is GenerateReason.INTERRUPTED:
+            return _interruption(this, reply.id)
         case Said(reply):
             return result(this, reply.id, reply)
         case GoesOn():
             return outcome(this, await this.hear(agent.call(None, ctx)))
+        case Used(waits=True):
+            return ToolResultBlock.error(f"{agent.name} waits for an answer of somebody else's.")
         case Used(left_open=True) if isinstance(agent, Interruptible):
             await this.hear(agent.interrupt(ctx))
         case _:
