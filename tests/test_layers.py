@@ -25,6 +25,7 @@ LAYERS = (
         "_frozen",
         "_json",
         "_json_schema",
+        "_partial_json",
         "_repr",
         "_typed_json",
     },

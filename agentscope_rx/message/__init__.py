@@ -1,6 +1,7 @@
 """Messages and their content blocks: complete turns, as stored in the context and passed between agents."""
 
 from agentscope_rx._frozen import FrozenDict as FrozenDict
+from agentscope_rx._partial_json import PartialInput as PartialInput
 from agentscope_rx.message._block import (
     SUSPENDED as SUSPENDED,
     AudioBlock as AudioBlock,
@@ -52,6 +53,7 @@ __all__ = [
     "MediaSource",
     "Msg",
     "MsgRole",
+    "PartialInput",
     "SystemMessage",
     "TextBlock",
     "ThinkingBlock",

@@ -10,6 +10,7 @@ from attrs import field, frozen
 from agentscope_rx._check import a, a_str, a_str_or_none
 from agentscope_rx._frozen import EMPTY, freeze, freeze_or_none, freeze_without_nulls
 from agentscope_rx._json import loads_object
+from agentscope_rx._partial_json import PartialInput
 from agentscope_rx._repr import Brief
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import new_id
@@ -172,6 +173,14 @@ class ToolUseBlock(ContentBlock):
     def input_error(self) -> bool:
         """Whether the arguments are unusable: there is text, and it is no JSON object."""
         return bool(self.content) and not self.content.isspace() and loads_object(self.content) is None
+
+    @property
+    def partial_input(self) -> Mapping[str, Any]:
+        """The arguments as far as they are written, to be shown while the model writes them; never to be run.
+
+        `input` once that is known; of a text that is cut or is no JSON object, what can be read before that.
+        """
+        return self.input or freeze(PartialInput(self.content or "").value)
 
 
 @final

@@ -15,6 +15,7 @@ from agentscope_rx.message import (
     Base64Source,
     ContentBlock,
     DataBlock,
+    FrozenDict,
     HintBlock,
     ImageBlock,
     TextBlock,
@@ -175,3 +176,18 @@ def test_a_wrong_argument_raises_with_its_value_and_the_remedy(make: Any, compla
         make()
 
     assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "known"),
+    [
+        (ToolUseBlock("1", "search"), {}),
+        (ToolUseBlock("1", "search", content='{"q":"whe'), {"q": "whe"}),
+        (ToolUseBlock("1", "search", content='{"q":"where", oops'), {"q": "where"}),
+        (ToolUseBlock("1", "search", content="no JSON"), {}),
+        (ToolUseBlock("1", "search", {"q": "edited"}, content='{"q":"as written"}'), {"q": "edited"}),
+    ],
+)
+def test_a_call_shows_its_arguments_while_they_are_written(call: ToolUseBlock, known: dict[str, Any]) -> None:
+    assert call.partial_input == known
+    assert isinstance(call.partial_input, FrozenDict)
