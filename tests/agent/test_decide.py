@@ -91,6 +91,32 @@ def state(**changes: object) -> LoopState:
         ),
         (state(calls=("a", "b"), asking=frozenset("a")), Act(("a", "b"))),
         (state(calls=("a",), outside=frozenset("a")), Act(("a",))),
+        (state(calls=("a",), delegated={"a": GenerateReason.PERMISSION_ASKING}), Act(("a",))),
+        (
+            state(last=Step.ACTED, calls=("a",), delegated={"a": GenerateReason.PERMISSION_ASKING}),
+            Pause(GenerateReason.PERMISSION_ASKING),
+        ),
+        (
+            state(
+                last=Step.ACTED,
+                calls=("a", "b", "c"),
+                outside=frozenset("c"),
+                delegated={"a": GenerateReason.ACTING_STOP_REQUESTED, "b": GenerateReason.PERMISSION_ASKING},
+            ),
+            Pause(GenerateReason.PERMISSION_ASKING),
+        ),
+        (
+            state(
+                last=Step.ACTED,
+                calls=("a", "b"),
+                delegated={"a": GenerateReason.ACTING_STOP_REQUESTED, "b": GenerateReason.TOOL_SUSPENDED},
+            ),
+            Pause(GenerateReason.TOOL_SUSPENDED),
+        ),
+        (
+            state(last=Step.ACTED, calls=("a",), delegated={"a": GenerateReason.ACTING_STOP_REQUESTED}),
+            Pause(GenerateReason.ACTING_STOP_REQUESTED),
+        ),
         (
             state(
                 iteration=1, last=Step.REASONED, calls=("a",), stop=GenerateReason.MIDDLEWARE_STOP_REQUESTED

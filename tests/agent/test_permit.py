@@ -158,6 +158,14 @@ def test_a_denial_says_why() -> None:
 
 
 @pytest.mark.parametrize("name", ["write", "pay", "nowhere"])
+def test_what_is_delegated_already_is_not_judged_again(name: str) -> None:
+    denied = PermissionRule(name, None, PermissionBehavior.DENY)
+    sorted_calls = permits([call(name)], TOOLKIT, rules(denied), configured=True, delegated={"c"})
+
+    assert sorted_calls == Permits(run=(call(name),))
+
+
+@pytest.mark.parametrize("name", ["write", "pay", "nowhere"])
 def test_what_is_outside_already_is_not_judged_again(name: str) -> None:
     denied = PermissionRule(name, None, PermissionBehavior.DENY)
     sorted_calls = permits([call(name)], TOOLKIT, rules(denied), configured=True, outside={"c"})

@@ -16,6 +16,7 @@ from agentscope_rx.agent._loop_state import (
     Summarize,
 )
 from agentscope_rx.agent._transition import EMPTY_RESPONSE, apply, enter, heard, open_calls, resume
+from agentscope_rx.agent._waiting import Waiting, about
 from agentscope_rx.message import (
     SUSPENDED,
     AssistantMessage,
@@ -35,6 +36,12 @@ from agentscope_rx.message import (
 
 def state(**changes: object) -> LoopState:
     return LoopState(max_iters=3, **changes)  # type: ignore[arg-type]
+
+
+PAUSED = {
+    **about("child", "s/child/a", "reply-of-child"),
+    **Waiting("s/child/a", GenerateReason.PERMISSION_ASKING).metadata(),
+}
 
 
 def call(id: str, state: ToolCallState = ToolCallState.PENDING) -> ToolUseBlock:
@@ -128,6 +135,21 @@ def call(id: str, state: ToolCallState = ToolCallState.PENDING) -> ToolUseBlock:
             state(stop=GenerateReason.REASONING_STOP_REQUESTED),
         ),
         (state(), ev.RequestStopEvent("enough", source="main/sub"), state()),
+        (
+            state(calls=("a", "b")),
+            ev.ToolResultEndEvent("r", "a", "tool", ToolResultState.RUNNING, metadata=PAUSED),
+            state(calls=("a", "b"), delegated={"a": GenerateReason.PERMISSION_ASKING}),
+        ),
+        (
+            state(calls=("a", "b"), delegated={"a": GenerateReason.PERMISSION_ASKING}),
+            ev.ToolResultStartEvent("r", "a", "tool"),
+            state(calls=("a", "b")),
+        ),
+        (
+            state(calls=("a", "b"), delegated={"a": GenerateReason.TOOL_SUSPENDED}),
+            ev.ToolResultEndEvent("r", "a", "tool", ToolResultState.INTERRUPTED),
+            state(calls=("b",)),
+        ),
         (state(calls=("a",)), ev.TextBlockDeltaEvent("r", "text-1", "x"), state(calls=("a",))),
     ],
 )
@@ -203,6 +225,24 @@ def test_a_resumed_reply_goes_on_where_it_stood() -> None:
         expected, calls=("c", "e"), superseded=("a", "b")
     )
     assert evolve(expected, iteration=0) == resume(message, {"e"}, 3, 0)
+
+
+def test_a_resumed_reply_knows_the_subagents_that_wait() -> None:
+    message = AssistantMessage(
+        [
+            *[call("a"), call("b"), call("c", ToolCallState.FINISHED)],
+            ToolResultBlock("a", "tool", metadata=PAUSED, state=ToolResultState.RUNNING),
+            ToolResultBlock("b", "tool", state=ToolResultState.RUNNING),
+            ToolResultBlock("c", "tool", metadata=PAUSED, state=ToolResultState.SUCCESS),
+        ]
+    )
+
+    assert resume(message, {"a", "b"}, 3, 1) == state(
+        iteration=1,
+        calls=("a", "b"),
+        outside=frozenset("b"),
+        delegated={"a": GenerateReason.PERMISSION_ASKING},
+    )
 
 
 def test_a_reminder_is_given_once_also_over_a_resume() -> None:
