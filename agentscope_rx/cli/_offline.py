@@ -39,5 +39,5 @@ def _answer(asked: ScriptedCall) -> str | tuple[str, ToolUseBlock]:
         return "Let me look.", tool_call("weather", city=place[1].strip() if place else "Lisbon")
     return (
         "I am a script, and all that I know about is the weather. "
-        "Ask me how it is in your city, or start me with --model openai:NAME."
+        "Ask me how it is in your city, or start me with --model PROVIDER:NAME."
     )

@@ -16,7 +16,9 @@ from agentscope_rx.model import ChatModel, resolve_model
 def get_model(offline: ChatModel) -> ChatModel:
     """Return the model that the command line names, and without one a model that needs no network."""
     parser = ArgumentParser()
-    parser.add_argument("--model", metavar="openai:NAME", help="a real model; its key is in OPENAI_API_KEY")
+    parser.add_argument(
+        "--model", metavar="PROVIDER:NAME", help="a real model; its key is in the environment"
+    )
     parser.add_argument("--base-url", metavar="URL", help="where it is served, if not at its provider")
     args = parser.parse_args()
     try:
