@@ -10,7 +10,7 @@ import mimetypes
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias, final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from agentscope_rx._json import dumps, loads_object
 from agentscope_rx._repr import Brief
@@ -32,6 +32,7 @@ from agentscope_rx.message import (
 )
 
 __all__ = [
+    "CACHE_CONTROL",
     "AssistantTurn",
     "Media",
     "Result",
@@ -45,6 +46,9 @@ __all__ = [
 ]
 
 _KINDS: Final = frozenset({"image", "audio", "video"})
+
+CACHE_CONTROL: Final = "_cache_control"
+"""True in the metadata of a message up to which a provider is to keep the conversation for the next call."""
 
 
 @final
@@ -85,9 +89,14 @@ class Media(Brief):
 @final
 @frozen
 class SystemTurn:
-    """What a system message says; never empty."""
+    """What a system message says; never empty.
+
+    Attributes:
+        cached: whether the conversation up to here is to be kept for the next call.
+    """
 
     text: str
+    cached: bool = False
 
 
 @final
@@ -98,10 +107,12 @@ class UserTurn:
     Attributes:
         parts: texts that are not empty, and media; at least one.
         name: who speaks, if it is more than `user`.
+        cached: whether the conversation up to here is to be kept for the next call.
     """
 
     parts: tuple[TextBlock | Media, ...]
     name: str | None = None
+    cached: bool = False
 
 
 @final
@@ -140,10 +151,12 @@ class AssistantTurn:
             provider wants back; a text is empty only if it carries some. Every call has its result; there is
             always more than thinking, and thinking that led to nothing is not at the end.
         results: of the calls, in their order.
+        cached: whether the conversation up to here is to be kept for the next call.
     """
 
     parts: tuple[ThinkingBlock | TextBlock | Media | ToolUseBlock, ...]
     results: tuple[Result, ...] = ()
+    cached: bool = False
 
     @property
     def calls(self) -> tuple[ToolUseBlock, ...]:
@@ -163,10 +176,13 @@ def history(messages: Iterable[Msg]) -> tuple[Turn, ...]:
     3. Calls without a result, and results without a call, are left out.
     4. A hint is a turn of the user behind the results of the turn before it.
     5. Turns with nothing to say are left out: empty texts, media without a source, thinking alone.
+    6. Of a message with the mark `_cache_control`, the last turn is `cached`.
     """
     turns: list[SystemTurn | UserTurn | _Round] = []
     waiting: dict[str, list[tuple[_Round, int]]] = {}
+    marked: list[range] = []
     for message in messages:
+        before = len(turns)
         match message.role:
             case MsgRole.SYSTEM:
                 if text := message.text_content:
@@ -176,7 +192,14 @@ def history(messages: Iterable[Msg]) -> tuple[Turn, ...]:
                     turns.append(UserTurn(parts, _speaker(message.name)))
             case MsgRole.ASSISTANT | MsgRole.TOOL:
                 _add_rounds(message.content, turns, waiting)
-    done = (turn.close() if isinstance(turn, _Round) else turn for turn in turns)
+        if message.metadata.get(CACHE_CONTROL) is True:
+            marked.append(range(before, len(turns)))
+    done = [turn.close() if isinstance(turn, _Round) else turn for turn in turns]
+    for numbers in marked:
+        for number in reversed(numbers):
+            if (turn := done[number]) is not None:
+                done[number] = evolve(turn, cached=True)
+                break
     return tuple(turn for turn in done if turn is not None)
 
 

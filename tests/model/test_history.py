@@ -27,6 +27,7 @@ from agentscope_rx.message import (
     VideoBlock,
 )
 from agentscope_rx.model._history import (
+    CACHE_CONTROL,
     AssistantTurn,
     Media,
     Result,
@@ -208,6 +209,18 @@ def test_arguments_are_an_object_and_what_was_none_is_still_to_be_seen(
 ) -> None:
     assert arguments_text(call) == text
     assert arguments_of(call) == value
+
+
+def test_the_conversation_is_to_be_kept_up_to_the_end_of_a_message_that_says_so() -> None:
+    marked = {CACHE_CONTROL: True}
+    answer = AssistantMessage("me", [use("a"), done("a"), TextBlock("so"), use("dangling")], metadata=marked)
+    lost = AssistantMessage("me", [use("lost")], metadata=marked)
+    turns = history(
+        [SystemMessage("be kind", metadata=marked), UserMessage("hi"), answer, UserMessage("x"), lost]
+    )
+
+    assert [turn.cached for turn in turns] == [True, False, False, True, False]
+    assert not history([UserMessage("hi", metadata={CACHE_CONTROL: "yes"})])[0].cached
 
 
 def test_long_conversations_take_time_in_proportion() -> None:
