@@ -175,6 +175,21 @@ FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
         says("Please write: a haiku", "An old silent stream"),
         says("poem", None, calls("generate_poem", demand="Please write: a haiku")),
     ],
+    "23_subagent_streaming": [
+        says("Look into it", "Agents that ask before they act."),
+        says("trends", "Agents ask more.", after_tools=True),
+        says("trends", None, calls("agent_spawn", agent_id="researcher", task="Look into it")),
+    ],
+    "24_subagent_send_directly": [
+        says("Look into it", "There are many."),
+        says("Compare", "Each has its strengths."),
+        says("research", "Ask the researcher.", after_tools=True),
+        says(
+            "research",
+            None,
+            calls("agent_spawn", agent_id="researcher", task="Look into it", label="Trends"),
+        ),
+    ],
 }
 
 
@@ -233,7 +248,9 @@ def test_a_port_speaks_to_a_real_server(port: Path, aimock: AIMock) -> None:
 
 @pytest.mark.parametrize("port", PORTS, ids=named)
 def test_a_port_names_the_java_file_that_it_ports(port: Path) -> None:
-    assert re.search(r'\A""".+\n\nJava: documentation2/\w+/\w+Example\.java\n"""', port.read_text("utf-8"))
+    assert re.search(
+        r'\A""".+\n\nJava: documentation2/(?:\w+/)+\w+Example\.java\n"""', port.read_text("utf-8")
+    )
 
 
 def test_a_conversation_passes_over_empty_lines_and_ends_on_exit() -> None:
