@@ -41,7 +41,7 @@ from agentscope_rx.agent._transition import open_calls
 from agentscope_rx.agent._turn import in_turn
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError, SessionBusyError
-from agentscope_rx.event import AgentEvent
+from agentscope_rx.event import AgentEndEvent, AgentEvent
 from agentscope_rx.identity import emitting, new_emitter
 from agentscope_rx.interop import CallScheduler, from_coroutine, occupied, on_loop, report, shield
 from agentscope_rx.message import AssistantMessage, GenerateReason, Msg
@@ -331,8 +331,19 @@ class ReActAgent(Brief):
             if run is None:  # it was no call, or one that was refused
                 self._interrupt(ctx, msgs, ended)
             else:
-                run.over.subscribe(ended)
+                run.over.pipe(ops.flat_map(closed)).subscribe(ended.on_next, failed, ended.on_completed)
                 run.interrupt(msgs)
+
+        def closed(last: AgentEvent | None) -> Observable[AgentEvent | None]:
+            if isinstance(last, AgentEndEvent) and last.generate_reason is GenerateReason.INTERRUPTED:
+                return rx.of(last)
+            return close((), last)  # it came too late to cut the loop, which may have left calls open
+
+        def close(
+            msgs: tuple[Msg, ...], otherwise: AgentEvent | None = None
+        ) -> Observable[AgentEvent | None]:
+            closing = self._cold(ctx, partial(self._close, msgs), first=True)
+            return closing.pipe(ops.default_if_empty(otherwise))
 
         def failed(error: Exception) -> None:
             if not ended.observers:
@@ -340,8 +351,7 @@ class ReActAgent(Brief):
             ended.on_error(error)
 
         if stay is None or not _soon(stay, land):
-            closing = self._cold(ctx, partial(self._close, msgs), first=True)
-            closing.pipe(ops.default_if_empty(None)).subscribe(ended.on_next, failed, ended.on_completed)
+            close(msgs).subscribe(ended.on_next, failed, ended.on_completed)
 
     def _close(
         self, msgs: tuple[Msg, ...], stay: Stay, ctx: RuntimeContext, scheduler: CallScheduler

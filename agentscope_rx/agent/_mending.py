@@ -25,7 +25,7 @@ from agentscope_rx.event import (
     ToolResultEndEvent,
 )
 from agentscope_rx.event.grammar import DELTAS, ENDS, OF_A_MODEL_CALL, STARTS, Lifecycle, key_of
-from agentscope_rx.message import ToolResultState
+from agentscope_rx.message import SUSPENDED, ToolResultState
 
 __all__ = ["Mending", "Report"]
 
@@ -141,7 +141,9 @@ class Mending:
         if kind == Lifecycle.MODEL:
             yield from self._close(*OF_A_MODEL_CALL, Lifecycle.MODEL)
         elif key in self.open[kind]:
-            yield self._close_one(kind, key)
+            again = self._close_one(kind, key, ToolResultState.RUNNING)
+            # A call has one result: what was streamed of it before is none.
+            yield evolve(again, metadata={SUSPENDED: False}) if kind == Lifecycle.RESULT else again
         self.open[kind][key] = event
         yield event
 

@@ -480,3 +480,28 @@ def test_a_call_may_be_disposed_from_any_thread_at_any_event() -> None:
     length = len(check_call(friday(), "hi").events)
     for count in range(1, length):
         assert is_free(disposed_at(count))
+
+
+def test_a_hook_that_tries_again_in_the_middle_of_a_result_leaves_one_result() -> None:
+    runs: list[int] = []
+
+    @tool
+    async def count() -> Any:
+        """Count."""
+        runs.append(1)
+        yield "one "
+        yield "two"
+
+    def stumbling(events: Events) -> Events:
+        def stumble(event: ev.AgentEvent) -> ev.AgentEvent:
+            return 1 / 0 if getattr(event, "delta", "") == "two" and len(runs) == 1 else event  # type: ignore[return-value]
+
+        return events.pipe(ops.map(stumble), ops.retry(2))
+
+    agent = friday(on_acting(stumbling), script=([tool_call("count")], "fin"), toolkit=[count])
+    with pytest.warns(MiddlewareProtocolWarning, match="ToolResultStartEvent"):
+        record = check_call(agent, "go")
+
+    assert record.message is not None
+    [result] = record.message.get_content_blocks(ToolResultBlock)
+    assert (result.text_content, result.state) == ("one two", ToolResultState.SUCCESS)

@@ -116,6 +116,15 @@ def test_a_start_of_an_open_block_ends_it_first() -> None:
     assert [type(event).__name__ for event in out] == ["TextBlockStartEvent", "TextBlockEndEvent"] * 2
 
 
+def test_a_start_of_an_open_result_ends_it_as_none_and_begins_afresh() -> None:
+    start, delta, end = PHASE[12:15]
+
+    out, _ = put_right([start, delta, evolve(start, id="again"), end])
+
+    assert [type(event) for event in out[2:]] == [ev.ToolResultEndEvent, ev.ToolResultStartEvent, type(end)]
+    assert (out[2].state, out[2].is_suspended) == (ToolResultState.RUNNING, False)
+
+
 def test_a_second_model_call_ends_what_the_first_left_open() -> None:
     out, _ = put_right([*PHASE[:6], ev.ModelCallStartEvent(R), ev.ModelCallEndEvent(R)])
 

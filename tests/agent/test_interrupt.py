@@ -297,6 +297,22 @@ async def test_an_interrupt_before_a_slow_outer_hook_goes_on_with_a_reply_closes
 
 
 @pytest.mark.asyncio
+async def test_an_interrupt_while_a_slow_outer_hook_still_shows_a_pause_closes_the_calls_behind_it() -> None:
+    agent = made_asking(middlewares=[on_agent(ops.delay(0.02))])
+    seen: list[ev.AgentEvent] = []
+    done = asyncio.Event()
+    agent.call("go").subscribe(seen.append, on_completed=done.set)
+    await asyncio.sleep(0.01)
+    end = await agent.interrupt(None, "stop")
+
+    assert done.is_set()
+    assert {type(seen[0]), type(seen[-1])} == {ev.AgentStartEvent, ev.AgentEndEvent}
+    assert end.generate_reason is GenerateReason.INTERRUPTED
+    assert states(agent) == [ToolResultState.INTERRUPTED] * 2
+    assert agent.get_agent_state().context[-1].text_content == "stop"
+
+
+@pytest.mark.asyncio
 async def test_an_interrupt_while_the_session_loads_ends_the_call() -> None:
     store = Watched()
     store.load_delay = 0.01
