@@ -58,9 +58,7 @@ def handle(event: AgentEvent) -> None:
             pass
 
 
-print_welcome(
-    "Subagent Streaming", "What a spawned agent does stands in the stream of the one that spawned it."
-)
+print_welcome("Subagent Streaming", "The events of a spawned agent stand in its parent's stream.")
 
 researcher = ReActAgent(
     name="researcher",
