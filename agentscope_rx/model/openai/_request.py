@@ -23,13 +23,12 @@ from agentscope_rx.model._history import (
     history,
 )
 from agentscope_rx.model._response import GenerateOptions, ToolSchema
-from agentscope_rx.model.openai._strict import strict_schema
+from agentscope_rx.model._strict import response_format
 
 __all__ = ["build_messages", "build_request"]
 
 Json: TypeAlias = dict[str, Any]
 
-_FORMATS: Final = frozenset({"text", "json_object", "json_schema"})
 _PLAIN_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _AUDIO_FORMATS: Final = {"mpeg": "mp3", "mp3": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
 _SAME: Final = (
@@ -64,7 +63,7 @@ def build_request(
         body[name] = getattr(options, name)
     body[max_tokens_key] = options.max_tokens
     body["stop"] = list(options.stop) or None
-    body["response_format"] = _response_format(options)
+    body["response_format"] = response_format(options.response_format)
     if tools:
         body["tools"] = [_tool(tool) for tool in tools]
         body["tool_choice"] = _tool_choice(options.tool_choice)
@@ -84,19 +83,6 @@ def _tool_choice(choice: str | None) -> Json | str | None:
     if choice is None or choice in ("auto", "none", "required"):
         return choice
     return {"type": "function", "function": {"name": choice}}
-
-
-def _response_format(options: GenerateOptions) -> Json | None:
-    wanted = options.response_format
-    if wanted is None or wanted.get("type") in _FORMATS:
-        return None if wanted is None else dict(wanted)
-    title = re.sub(r"[^a-zA-Z0-9_-]", "_", str(wanted.get("title") or "response"))[:64]
-    strict = strict_schema(wanted)
-    schema = dict(wanted) if strict is None else strict
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": title, "schema": schema, "strict": strict is not None},
-    }
 
 
 def build_messages(messages: Sequence[Msg], *, reasoning_key: str | None = None) -> list[Json]:

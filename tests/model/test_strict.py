@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentscope_rx._typed_json import schema_of_type
-from agentscope_rx.model.openai._strict import strict_schema
+from agentscope_rx.model._strict import response_format, strict_schema
 
 TEXT = {"type": "string"}
 
@@ -119,3 +119,36 @@ def test_the_schema_that_was_given_stays_as_it_is() -> None:
     strict_schema(schema)
 
     assert schema == an_object(a={"type": "integer", "default": 3})
+
+
+@pytest.mark.parametrize(
+    "ready", [{"type": "text"}, {"type": "json_object"}, {"type": "json_schema", "x": 1}]
+)
+def test_a_format_that_is_ready_stays_as_it_is(ready: dict[str, Any]) -> None:
+    assert response_format(ready) == ready
+    assert response_format(None) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "name"), [("The answer", "The_answer"), ("", "response"), ("é" * 99, "_" * 64)]
+)
+def test_a_schema_is_named_after_its_title(title: str, name: str) -> None:
+    schema = {**an_object(), "title": title}
+
+    assert response_format(schema) == {
+        "type": "json_schema",
+        "json_schema": {
+            "name": name,
+            "schema": {**strict(required=[]), "title": title},
+            "strict": True,
+        },
+    }
+
+
+def test_a_schema_that_is_not_strict_says_so() -> None:
+    loose = {"type": "object"}
+
+    assert response_format(loose) == {
+        "type": "json_schema",
+        "json_schema": {"name": "response", "schema": loose, "strict": False},
+    }

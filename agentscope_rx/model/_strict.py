@@ -1,4 +1,4 @@
-"""JSON schemas in the form that OpenAI's strict mode takes: pure.
+"""A `response_format` as OpenAI has it, and those who follow OpenAI; its schema for strict mode: pure.
 
 In strict mode the server lets nothing through but what fits the schema; it takes a part of JSON Schema only,
 and refuses the request for anything else.
@@ -6,12 +6,13 @@ and refuses the request for anything else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, cast
 
 from agentscope_rx._json import dumps
 
-__all__ = ["strict_schema"]
+__all__ = ["response_format", "strict_schema"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -25,6 +26,22 @@ _FORMATS: Final = {
     "date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid",
 }  # fmt: skip
 _SAYS_SOMETHING: Final = {"type", "enum", "const", "anyOf"}
+
+
+_READY: Final = frozenset({"text", "json_object", "json_schema"})
+
+
+def response_format(wanted: Mapping[str, Any] | None) -> Json | None:
+    """Return a JSON schema as a `response_format`, strict if it can be; what is one stays as it is."""
+    if wanted is None or wanted.get("type") in _READY:
+        return None if wanted is None else dict(wanted)
+    title = re.sub(r"[^a-zA-Z0-9_-]", "_", str(wanted.get("title") or "response"))[:64]
+    strict = strict_schema(wanted)
+    schema = dict(wanted) if strict is None else strict
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": title, "schema": schema, "strict": strict is not None},
+    }
 
 
 class _LooseError(Exception):
