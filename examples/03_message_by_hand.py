@@ -284,7 +284,8 @@ class BlockGroup:
         for grown in self.grown:
             kind = kind_of(grown.event)
             if kind == "data":
-                yield grown.at, data_block(grown.deltas, grown.event.block_id, grown.event.media_type)
+                data = data_block(grown.deltas, grown.event.block_id, grown.event.media_type)
+                yield grown.at, evolve(data, metadata=grown.metadata)
             else:
                 block = TextBlock if kind == "text" else ThinkingBlock
                 yield grown.at, block(text_of(delta.delta for delta in grown.deltas), grown.metadata)

@@ -215,9 +215,9 @@ def finish(block: dict[str, Any]) -> tuple[Any, ...]:
         case "text" | "thinking":
             return block["type"], text(block["chunks"]), block.get("metadata")
         case "data" if block["url"] is not None:
-            return "data", block["url"], block["media_type"]
+            return "data", block["url"], block["media_type"], block.get("metadata")
         case "data":
-            return "data", base64_of(text(block["chunks"])), block["media_type"]
+            return "data", base64_of(text(block["chunks"])), block["media_type"], block.get("metadata")
         case "hint":
             return "hint", block["id"], block["hint"], block["source"]
         case "whole":

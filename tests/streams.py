@@ -133,7 +133,8 @@ class _Writer:
                 key = self.key("data")
                 deltas = [DataBlockDeltaEvent(r, key, piece) for piece in self.base64()]
                 start = DataBlockStartEvent(r, key, random.choice((None, "image/png")))
-                return [start, *deltas, DataBlockEndEvent(r, key)]
+                signed = {"block": {"signature": "d"}} if len(deltas) > 2 else {}
+                return [start, *deltas, DataBlockEndEvent(r, key, metadata=signed)]
             case _:
                 key = self.key("data")
                 delta = DataBlockDeltaEvent(r, key, url="https://x.org/a.png", media_type="image/png")

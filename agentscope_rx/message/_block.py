@@ -105,12 +105,20 @@ def _id(id: str) -> str:
 @final
 @frozen
 class DataBlock(ContentBlock):
-    """Binary data of any kind: image, audio, video, document; without an `id` it gets a new one."""
+    """Binary data of any kind: image, audio, video, document.
+
+    Attributes:
+        source: the data, or where they are.
+        id: the block's id; without one it gets a new one.
+        name: the file's name, if it has one.
+        metadata: what the provider wants back unchanged; None, and not written, as a rule.
+    """
 
     type: ClassVar[str] = "data"
     source: MediaSource = field(validator=_a_source)
     id: str = field(default="", converter=_id, validator=a_str)
     name: str | None = field(default=None, validator=a_str_or_none)
+    metadata: Mapping[str, Any] | None = field(default=None, converter=freeze_or_none, hash=False, repr=False)
 
 
 @final

@@ -208,10 +208,9 @@ def failed(name: str, error: Any) -> ModelResponseError:
     )
 
 
-def held_back(name: str, reason: str, explanation: str = "") -> ContentFilterError:
+def held_back(name: str, reason: str) -> ContentFilterError:
     """Return the exception for an answer that the provider cut off for its content; `reason` is its word."""
-    said = f"{reason} ({explanation[:_SHOWN].rstrip('. ')})" if explanation else reason
-    return ContentFilterError(f"{name} held the answer back: {said}; ask in other words", type=reason)
+    return ContentFilterError(f"{name} held the answer back: {reason}; ask in other words", type=reason)
 
 
 def _written(error: Any) -> str:

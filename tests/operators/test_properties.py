@@ -56,10 +56,10 @@ def plain_block(block: ContentBlock, inside: bool = False) -> tuple[Any, ...]:
         case ThinkingBlock():
             return "thinking", block.thinking, block.metadata
         case DataBlock(source=URLSource() as source):
-            return "data", source.url, source.mime_type
+            return "data", source.url, source.mime_type, block.metadata
         case DataBlock(source=source):
             unknown = source.media_type == "application/octet-stream"
-            return "data", source.data, None if unknown else source.media_type
+            return "data", source.data, None if unknown else source.media_type, block.metadata
         case HintBlock():
             return "hint", block.id, block.hint, block.source
         case ToolUseBlock():

@@ -36,6 +36,7 @@ from agentscope_rx.event import (
 from agentscope_rx.message import (
     AssistantMessage,
     ChatUsage,
+    DataBlock,
     GenerateReason,
     HintBlock,
     ImageBlock,
@@ -241,9 +242,12 @@ def test_a_message_writes_its_nulls_as_java_does() -> None:
     )
 
 
-def test_metadata_of_a_text_block_is_ours_and_of_a_thinking_block_javas() -> None:
+def test_metadata_of_text_and_data_is_ours_and_of_a_thinking_block_javas() -> None:
     assert wire.to_dict(TextBlock("x", {"s": 1})) == {"type": "text", "text": "x", "metadata": {"s": 1}}
     assert wire.to_dict(TextBlock("x", {"s": 1}), java=True) == {"type": "text", "text": "x"}
+    data = DataBlock(URLSource("http://x"), "d", metadata={"s": 1})
+    assert wire.to_dict(data)["metadata"] == {"s": 1}
+    assert "metadata" not in wire.to_dict(data, java=True)
     assert wire.to_dict(ThinkingBlock("x"), java=True) == {
         "type": "thinking",
         "thinking": "x",

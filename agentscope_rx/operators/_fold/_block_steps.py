@@ -75,7 +75,7 @@ def add_data(state: FoldState, event: DataBlockDeltaEvent) -> None:
 def end_data(state: FoldState, event: DataBlockEndEvent) -> None:
     draft = state.data.pop(event.block_id, None)
     if draft is not None:
-        draft.end()
+        draft.end(event.metadata)
 
 
 def add_hint(state: FoldState, event: HintBlockEvent) -> None:

@@ -192,12 +192,10 @@ def _restore(state: FoldState, saved: Mapping[str, Any], read: Read[Any]) -> Non
 def _dump_draft(draft: Draft, place: Callable[[Draft | None], int | None], write: Write) -> dict[str, Any]:
     match draft:
         case TextDraft():
-            kind = "thinking" if draft.make is ThinkingBlock else "text"
-            metadata = None if draft.metadata is None else write(dict(draft.metadata))
             return {
-                "kind": kind,
+                "kind": "thinking" if draft.make is ThinkingBlock else "text",
                 "text": draft.text(),
-                "metadata": metadata,
+                "metadata": None if draft.metadata is None else write(dict(draft.metadata)),
                 "model_call": draft.model_call,
                 "open": not draft.final,
             }
@@ -208,6 +206,7 @@ def _dump_draft(draft: Draft, place: Callable[[Draft | None], int | None], write
                 "data": draft.text(),
                 "media_type": draft.media_type,
                 "url": draft.url,
+                "metadata": None if draft.metadata is None else write(dict(draft.metadata)),
                 "model_call": draft.model_call,
                 "open": not draft.final,
             }
@@ -245,7 +244,7 @@ def _restore_draft(saved: Mapping[str, Any], blocks: list[Any], read: Read[Any])
         case "data":
             data = DataDraft(saved["id"], saved["media_type"], saved["model_call"])
             data.chunks.append(saved["data"])
-            data.url, data.final = saved["url"], not saved["open"]
+            data.url, data.metadata, data.final = saved["url"], saved.get("metadata"), not saved["open"]
             return data
         case "call":
             call = CallDraft.of(read(ToolUseBlock, saved["block"]))

@@ -64,7 +64,7 @@ class TextDraft(Chunked):
 class DataDraft(Chunked):
     """A data block: base64 chunks, or an address, which then is all of it."""
 
-    __slots__ = ("_block", "final", "id", "media_type", "model_call", "url")
+    __slots__ = ("_block", "final", "id", "media_type", "metadata", "model_call", "url")
 
     def __init__(self, id: str, media_type: str | None, model_call: int) -> None:
         self.chunks = []
@@ -74,6 +74,7 @@ class DataDraft(Chunked):
         self.model_call = model_call
         self.url: str | None = None
         self.final = False
+        self.metadata: Mapping[str, Any] | None = None
         self._block: ContentBlock | None = None
 
     def add(self, data: str, url: str | None, media_type: str | None) -> None:
@@ -83,8 +84,11 @@ class DataDraft(Chunked):
         if url is not None:
             self.url = url
 
-    def end(self) -> None:
+    def end(self, metadata: Mapping[str, Any]) -> None:
         self.final = True
+        if metadata:
+            self.metadata = of_provider(metadata)
+            self._block = None
 
     def block(self) -> ContentBlock:
         if self._block is None or self.has_grown:
@@ -93,7 +97,7 @@ class DataDraft(Chunked):
                 source = Base64Source(self.media_type or UNKNOWN_MEDIA_TYPE, join_base64(data))
             else:
                 source = URLSource(self.url, self.media_type)
-            self._block = DataBlock(source, self.id)
+            self._block = DataBlock(source, self.id, metadata=self.metadata)
         return self._block
 
 
