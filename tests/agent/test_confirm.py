@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from reactivex import operators as ops
 
 from agentscope_rx import event as ev, wire
 from agentscope_rx.agent import ConfirmResults, ReActAgent, RuntimeContext
 from agentscope_rx.errors import AnswerError, OpenCallsError
 from agentscope_rx.message import (
-    AssistantMessage,
     ChatUsage,
     GenerateReason,
     HintBlock,
@@ -44,6 +44,7 @@ from tests.agent.asking import (
     states,
     text_of,
 )
+from tests.agent.stores import Watched
 
 TWO_WRITES = ["Let me ", tool_call("write", path="/a"), tool_call("write", path="/b")]
 
@@ -677,42 +678,21 @@ def test_a_resumed_call_may_be_left_behind_any_event_and_runs_nothing_twice(afte
     assert len(set(ends)) == 3
 
 
-def test_what_a_process_has_acknowledged_is_stored_when_it_is_killed(home: Home) -> None:
-    """What the store has when the event goes out is what a process that is killed then leaves behind."""
-    if home.kind in ("one agent", "JSON"):
-        return
-    talk = Conversation(TWO_WRITES, "ok", home=home)
-    paused = talk.call("go")
-    stored: list[Any] = []
+def test_answers_and_their_rules_are_stored_when_their_event_goes_out() -> None:
+    store, seen = Watched(), []
 
-    async def killed_there(agent: ReActAgent) -> None:
-        other = home.moved_in(lambda **more: ReActAgent("Friday", model=talk.model, **more), None)
+    def see(event: ev.AgentEvent) -> None:
+        if isinstance(event, ev.UserConfirmResultEvent):
+            seen.append(store.newest)
 
-        async def look() -> None:
-            stored.append(await other.update_state(lambda state: state, CTX))
+    talk = Conversation(TWO_WRITES, "ok", state_store=store)
+    answers = answered(talk.call("go"), True, False, rules=[allow("read")])
+    talk.agent.call(answers, CTX).pipe(ops.do_action(see)).run()
 
-        looks: list[asyncio.Task[None]] = []
-        done = asyncio.Event()
-        agent.call(answered(paused, True, False, rules=[allow("read")]), CTX).subscribe(
-            lambda event: (
-                looks.append(asyncio.ensure_future(look()))
-                if isinstance(event, ev.UserConfirmResultEvent)
-                else None
-            ),
-            on_completed=done.set,
-        )
-        await asyncio.wait_for(done.wait(), 10)
-        await asyncio.gather(*looks)
-
-    asyncio.run(killed_there(talk.agent))
-    [state] = stored
-    assert ToolCallState.ASKING not in {call.state for call in calls_of(state.context[-1])}
-    assert state.permission_context.allow_rules == {"read": (allow("read"),)}
-
-
-def calls_of(message: Any) -> list[ToolUseBlock]:
-    assert isinstance(message, AssistantMessage)
-    return message.get_content_blocks(ToolUseBlock)
+    (stored,) = seen
+    calls = stored.context[-1].get_content_blocks(ToolUseBlock)
+    assert [call.state for call in calls] == [ToolCallState.ALLOWED, ToolCallState.FINISHED]
+    assert stored.permission_context.allow_rules == {"read": (allow("read"),)}
 
 
 # Sessions side by side.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from reactivex import operators as ops
 
 from agentscope_rx import event as ev
 from agentscope_rx.agent import ExternalResults
@@ -27,6 +28,7 @@ from agentscope_rx.permission import PermissionContextState
 from agentscope_rx.testing import tool_call
 from agentscope_rx.tool import ToolEmitter, tool
 from tests.agent.asking import (
+    CTX,
     Conversation,
     Home,
     allow,
@@ -43,6 +45,7 @@ from tests.agent.asking import (
     states,
     text_of,
 )
+from tests.agent.stores import Watched
 
 TWO_PAYMENTS = ["Paying. ", tool_call("pay", amount=1), tool_call("pay", amount=2)]
 
@@ -114,6 +117,22 @@ def test_an_outcome_that_comes_twice_is_refused_and_the_first_one_stays(home: Ho
     assert refused.error.tool_call_ids == (one.id,)
     assert talk.state == before
     assert results(talk.call(outcomes(two))) == [("pay", "success", "first"), ("pay", "success", "done")]
+
+
+def test_outcomes_are_stored_when_their_event_goes_out() -> None:
+    store, seen = Watched(), []
+
+    def see(event: ev.AgentEvent) -> None:
+        if isinstance(event, ev.ExternalExecutionResultEvent):
+            seen.append(store.newest)
+
+    talk = talk_about(TWO_PAYMENTS, "Paid.", state_store=store)
+    one, _ = handed_out(talk.call("go"))
+    talk.agent.call(outcomes(one), CTX).pipe(ops.do_action(see)).run()
+
+    (stored,) = seen
+    [result] = stored.context[-1].get_content_blocks(ToolResultBlock)
+    assert (result.id, result.state) == (one.id, ToolResultState.SUCCESS)
 
 
 @pytest.mark.parametrize(
