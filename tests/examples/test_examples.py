@@ -98,6 +98,52 @@ FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
         says("prime", None, calls("is_prime", n=17), after_tools=False),
         says("prime", "It is not at hand any more.", after_tools=True),
     ],
+    "13_permission_context": [
+        says("Read the file", None, calls("read_file", path="/tmp/notes.txt"), after_tools=False),
+        says("Read the file", "It holds your notes.", after_tools=True),
+        says("Delete the file", None, calls("delete_file", path="/tmp/notes.txt"), after_tools=False),
+        says("Delete the file", "I must not delete files.", after_tools=True),
+        says(
+            "/tmp/out.txt",
+            "Writing. ",
+            calls("write_file", path="/tmp/out.txt", content="hello world"),
+            after_tools=False,
+        ),
+        says(
+            "/tmp/out/hello.txt",
+            None,
+            calls("write_file", path="/tmp/out/hello.txt", content="hello world"),
+            after_tools=False,
+        ),
+        says("/tmp/out/hello.txt", "Done, as far as I may.", after_tools=True),
+    ],
+    "14_permission_hitl": [
+        says("important", None, calls("dangerous_delete", path="/tmp/important.txt"), after_tools=False),
+        says("important", "I was not allowed to.", after_tools=True),
+        says("Read", None, calls("safe_read", path="/tmp/a.txt"), after_tools=False),
+        says("Read", "It holds simulated data.", after_tools=True),
+        says(
+            "Delete /tmp/a.txt",
+            "Both, then. ",
+            calls("dangerous_delete", "call_a", path="/tmp/a.txt"),
+            calls("dangerous_delete", "call_b", path="/tmp/b.txt"),
+            after_tools=False,
+        ),
+        says("Delete /tmp/a.txt", "One of them is gone.", after_tools=True),
+    ],
+    "15_hook_stop_agent": [
+        says("Search", None, calls("search_web", query="weather forecast"), after_tools=False),
+        says("Search", "It will be sunny.", after_tools=True),
+        says("Delete", "Deleting. ", calls("delete_file", filename="temp.txt"), after_tools=False),
+        says("Delete", "It is gone.", after_tools=True),
+        says(
+            "john@example.com",
+            None,
+            calls("send_email", to="john@example.com", subject="Hello", body="Hello"),
+            after_tools=False,
+        ),
+        says("How are you", "Fine, and nothing was sent."),
+    ],
     "17_structured_output": [
         says(
             "Extract the product",
