@@ -298,11 +298,13 @@ async def test_an_interrupt_before_a_slow_outer_hook_goes_on_with_a_reply_closes
 
 @pytest.mark.asyncio
 async def test_an_interrupt_while_a_slow_outer_hook_still_shows_a_pause_closes_the_calls_behind_it() -> None:
-    agent = made_asking(middlewares=[on_agent(ops.delay(0.02))])
+    paused = asyncio.Event()
+    slowly = on_agent(ops.do_action(on_completed=paused.set), ops.delay(0.1))
+    agent = made_asking(middlewares=[slowly])
     seen: list[ev.AgentEvent] = []
     done = asyncio.Event()
     agent.call("go").subscribe(seen.append, on_completed=done.set)
-    await asyncio.sleep(0.01)
+    await asyncio.wait_for(paused.wait(), 5)
     end = await agent.interrupt(None, "stop")
 
     assert done.is_set()
