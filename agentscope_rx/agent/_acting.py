@@ -107,7 +107,9 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
                 yield batch(calls)
                 if run.is_stored:
                     yield run.quiet
-            yield results.said(questions(reply_id, permitted, suspended.values()))
+            waiting = {**{call.id: call for call in permitted.outside}, **suspended}
+            outside = [waiting[call.id] for call in input.tool_calls if call.id in waiting]
+            yield results.said(questions(reply_id, permitted, outside))
             if act.deny and (denied := denied_step(run.fold.content(), {e.call for e in permitted.deny})):
                 yield results.said([AllToolsDeniedEvent(denied, reply_id=reply_id)])
 

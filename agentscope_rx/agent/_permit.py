@@ -109,16 +109,16 @@ def _updated(call: ToolUseBlock, decision: PermissionDecision) -> ToolUseBlock:
     return evolve(call, input=decision.updated_input, content=None)
 
 
-def questions(reply_id: str, permits: Permits, suspended: Iterable[ToolUseBlock]) -> Iterator[AgentEvent]:
-    """Ask about what is to be asked; else name what waits for the outside. Humans come first."""
+def questions(reply_id: str, permits: Permits, outside: Iterable[ToolUseBlock]) -> Iterator[AgentEvent]:
+    """Ask about what is to be asked; else name what waits for the `outside`. Humans come first."""
     if permits.ask:
         calls = [evolve(call, state=ToolCallState.ASKING) for call in permits.ask]
         yield RequireUserConfirmEvent(reply_id, calls, permits.rules)
         yield RequestStopEvent("permission asking", GenerateReason.PERMISSION_ASKING, reply_id=reply_id)
         return
-    outside = [evolve(call, state=ToolCallState.SUBMITTED) for call in (*permits.outside, *suspended)]
-    if outside:
-        yield RequireExternalExecutionEvent(reply_id, outside)
+    submitted = [evolve(call, state=ToolCallState.SUBMITTED) for call in outside]
+    if submitted:
+        yield RequireExternalExecutionEvent(reply_id, submitted)
 
 
 def denied_step(content: Sequence[ContentBlock], by_rule: Collection[str]) -> tuple[ToolUseBlock, ...]:
@@ -137,8 +137,9 @@ def denied_step(content: Sequence[ContentBlock], by_rule: Collection[str]) -> tu
             results[block.id] = block.state
 
     def denied(call: ToolUseBlock) -> bool:
-        if call.id in results:
-            return results[call.id] is ToolResultState.DENIED
-        return call.id in by_rule or call.state is ToolCallState.FINISHED
+        result = results.get(call.id, ToolResultState.RUNNING)
+        if result is ToolResultState.RUNNING:  # a hook may hold it back
+            return call.id in by_rule or call.state is ToolCallState.FINISHED
+        return result is ToolResultState.DENIED
 
     return tuple(reversed(calls)) if all(map(denied, calls)) else ()

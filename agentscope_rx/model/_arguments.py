@@ -170,6 +170,11 @@ class Arguments:
         """Whether the text is an object already."""
         return self._object.closed and not self.broken
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing, or nothing but an empty object."""
+        return self._object.bare and not self.broken
+
     def feed(self, fragment: str) -> str:
         """Take the next characters; return those that may go out now."""
         self.begun = self.begun or bool(fragment.strip())

@@ -208,9 +208,10 @@ def failed(name: str, error: Any) -> ModelResponseError:
     )
 
 
-def held_back(name: str, reason: str) -> ContentFilterError:
+def held_back(name: str, reason: str, explanation: str = "") -> ContentFilterError:
     """Return the exception for an answer that the provider cut off for its content; `reason` is its word."""
-    return ContentFilterError(f"{name} held the answer back: {reason}; ask in other words", type=reason)
+    said = f"{reason} ({explanation[:_SHOWN].rstrip('. ')})" if explanation else reason
+    return ContentFilterError(f"{name} held the answer back: {said}; ask in other words", type=reason)
 
 
 def _written(error: Any) -> str:

@@ -212,8 +212,10 @@ class Server:
             "Accept": "application/x-ndjson" if self._defaults.lines else "text/event-stream",
             "Accept-Encoding": "identity",  # compressing proxies hold small events back
             **asked.headers,
-            **options.extra_headers,
         }
+        wanted = {name.lower() for name in options.extra_headers}
+        headers = {name: value for name, value in headers.items() if name.lower() not in wanted}
+        headers.update(options.extra_headers)
         query = {**asked.query, **options.extra_query}
         return Post(
             f"{self.base_url}{asked.path}",

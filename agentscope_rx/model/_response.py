@@ -70,6 +70,8 @@ class GenerateOptions(Brief):
         tool_choice: `auto`, `none`, `required`, or the name of the tool to call.
         response_format: a JSON schema that the answer's text must have, if the model can be held to one; its
             title is its name.
+        cache_control: whether the conversation so far is to be in the provider's cache, where that must be
+            asked for; a message with the metadata `_cache_control` asks for itself.
         extra_headers, extra_body, extra_query: go into the request as they are; a None in `extra_body`
             takes its key out of the request.
     """
@@ -87,6 +89,7 @@ class GenerateOptions(Brief):
     tool_choice: str | None = field(default=None, validator=a_str_or_none)
     parallel_tool_calls: bool | None = None
     response_format: Mapping[str, Any] | None = field(default=None, converter=freeze_or_none, hash=False)
+    cache_control: bool | None = None
     extra_headers: Mapping[str, str] = field(
         default=EMPTY, converter=freeze, validator=_strings, hash=False, repr=False
     )

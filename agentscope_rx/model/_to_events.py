@@ -52,6 +52,9 @@ _THINKING: Final[_Family] = (
     "thinking", ThinkingBlockStartEvent, ThinkingBlockDeltaEvent, ThinkingBlockEndEvent,
 )  # fmt: skip
 
+_CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
+"""Reasons to finish that leave an answer cut off, in the words of many providers."""
+
 
 def to_events(*, reply_id: str, model_name: str, ids: ReplyIds) -> Operator[ChatResponse, AgentEvent]:
     """Turn the pieces of a model's answer into the events of one model call.
@@ -60,7 +63,9 @@ def to_events(*, reply_id: str, model_name: str, ids: ReplyIds) -> Operator[Chat
     2. Blocks stand in order of arrival. Text, thinking, data and the start of a tool call end the block
        before them; text that goes on afterwards is a new block.
     3. Tool calls stay open side by side until the answer ends; a fragment goes to its own call.
-    4. What providers want back unchanged travels in the End's `metadata["block"]`.
+    4. What providers want back unchanged travels in the End's `metadata["block"]`. It is the last of its
+       block: what follows is a new one, also of the same kind.
+    5. A call that a limit cuts off before its arguments does not have none: it gets `{`, and cannot run.
 
     Marble:
         -t-t-|                t = a ChatResponse with text
@@ -176,12 +181,20 @@ class AnswerEvents:
         self._end_block()
         for call in self._calls.all:
             if call.id:
-                self._delta(call, call.finish())
+                self._delta(call, self._spoil(call) or call.finish())
                 metadata = _block_metadata(call.metadata)
                 self._emitted.append(ToolCallEndEvent(self._reply_id, call.id, call.name, metadata=metadata))
         metadata = {"finishReason": self._finish_reason} if self._finish_reason else {}
         self._emitted.append(ModelCallEndEvent(self._reply_id, self._usage, metadata=metadata))
         return self._take()
+
+    def _spoil(self, call: Call) -> str:
+        """Return text that is no object, if a limit cut the answer off before its last call had arguments.
+
+        Nothing reads as an empty object: the call would run without what the model was about to write.
+        """
+        cut = self._finish_reason.lower() in _CUT and call is self._calls.all[-1]
+        return "{" if cut and call.whole is None and call.arguments.empty else ""
 
     @property
     def problem(self) -> BadModelOutputError | None:
@@ -209,7 +222,7 @@ class AnswerEvents:
 
     def _write(self, family: _Family, text: str) -> _Open:
         block = self._open
-        if block is None or block.kind != family[0]:
+        if block is None or block.kind != family[0] or block.metadata:
             self._end_block()
             block = self._open = _Open(family, self._ids)
             self._emitted.append(block.start(self._reply_id, block.id))

@@ -213,8 +213,8 @@ def test_questions_come_with_the_state_the_rules_and_the_stop() -> None:
     assert confirm.reply_id == stop.reply_id == "r"
 
 
-def test_where_nobody_asks_what_waits_for_the_outside_is_named_the_suspended_last() -> None:
-    (request,) = questions("r", Permits(outside=(call("pay", "2"),)), [call("write", "3")])
+def test_where_nobody_asks_what_waits_for_the_outside_is_named() -> None:
+    (request,) = questions("r", Permits(), [call("pay", "2"), call("write", "3")])
 
     assert isinstance(request, RequireExternalExecutionEvent)
     assert request.tool_calls == (
@@ -251,6 +251,9 @@ HINT = HintBlock("h", "hurry", "user")
         ([done("a"), WORDS, done("b"), HINT, result("a"), result("b"), WORDS], (), ["a", "b"]),
         ([done("a"), call("write", "b")], ("b",), ["a", "b"]),
         ([done("a"), call("write", "b")], (), []),
+        ([done("a"), result("a", ToolResultState.RUNNING)], (), ["a"]),
+        ([call("write", "a"), result("a", ToolResultState.RUNNING)], ("a",), ["a"]),
+        ([call("phone", "a"), result("a", ToolResultState.RUNNING)], (), []),
         ([done("a"), done("b"), result("a"), result("b", ToolResultState.SUCCESS)], (), []),
         ([done("a"), done("b"), result("a"), result("b", ToolResultState.ERROR)], ("b",), []),
         ([done("a"), result("a", ToolResultState.SUCCESS), done("b"), result("b")], (), ["b"]),

@@ -109,6 +109,9 @@ def test_an_answer_that_was_held_back_names_the_reason() -> None:
     assert str(error) == "m held the answer back: SAFETY; ask in other words"
     assert error.type == "SAFETY"
     assert not can_pass(error)
+    explained = held_back("m", "refusal", "This could do harm.")
+    assert str(explained) == "m held the answer back: refusal (This could do harm); ask in other words"
+    assert explained.type == "refusal"
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,51 @@ def test_what_providers_want_back_travels_in_the_end_of_its_block() -> None:
     }
 
 
+def test_what_providers_want_back_is_the_last_of_its_block() -> None:
+    parts = (
+        ThinkingBlock("a"), ThinkingBlock("b", {"signature": "s"}), ThinkingBlock("", {"redacted": "r"}),
+        ThinkingBlock("c"), TextBlock("d", {"t": 1}), TextBlock("e"),
+    )  # fmt: skip
+    events, _ = run(reactivex.of(ChatResponse(parts)))
+
+    assert [brief(event) for event in events if not event.type.startswith("MODEL")] == [
+        "thinking-1 S", "thinking-1 a", "thinking-1 b", "thinking-1 E", "thinking-2 S", "thinking-2 E",
+        "thinking-3 S", "thinking-3 c", "thinking-3 E", "text-1 S", "text-1 d", "text-1 E", "text-2 S",
+        "text-2 e", "text-2 E",
+    ]  # fmt: skip
+    ends = {
+        brief(event): event.metadata for event in events if event.type.endswith("_END") and event.metadata
+    }
+    assert ends == {
+        "thinking-1 E": {"block": {"signature": "s"}},
+        "thinking-2 E": {"block": {"redacted": "r"}},
+        "text-1 E": {"block": {"t": 1}},
+    }
+
+
+@pytest.mark.parametrize("finish", ["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"])
+@pytest.mark.parametrize(
+    ("parts", "lines"),
+    [
+        ([chunk("", "a", "f")], "a S, a {, a E"),
+        ([chunk("{}", "a", "f")], "a S, a {, a E"),
+        ([chunk("{}", "a", "f"), chunk("", "b", "f")], "a S, b S, a {}, a E, b {, b E"),
+        ([chunk('{"x":1}', "a", "f")], 'a S, a {"x":1}, a E'),
+        ([chunk('{"x":', "a", "f")], 'a S, a {"x":, a E'),
+        ([use("a", "f")], "a S, a {}, a E"),
+    ],
+)
+def test_a_call_that_a_limit_cut_off_before_its_arguments_cannot_run(
+    parts: list[ResponsePart], lines: str, finish: str
+) -> None:
+    def told(reason: str) -> list[str]:
+        events, _ = run(reactivex.of(ChatResponse(parts), ChatResponse(finish_reason=reason)))
+        return [brief(event) for event in events[1:-1]]
+
+    assert told(finish) == lines.split(", ")
+    assert "a {" not in told("tool_calls")
+
+
 def test_ids_go_on_from_call_to_call_of_one_reply() -> None:
     ids = ReplyIds({"text": 4}, ["a"])
     first, _ = run(reactivex.of(ChatResponse((TextBlock("x"), ToolCallChunk("{}", "a", "f")))), ids)

@@ -124,6 +124,17 @@ async def test_the_request_carries_messages_tools_options_and_the_key() -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_header_of_the_options_takes_the_place_of_ours_however_it_is_spelled() -> None:
+    extra = {"authorization": "Bearer other", "ACCEPT": "*/*"}
+    async with serving(events(*HELLO)) as server:
+        await ask(model_at(server.url), options=GenerateOptions(extra_headers=extra))
+
+    headers = server.requests[0].headers
+    assert headers.getall("Authorization") == ["Bearer other"]
+    assert headers.getall("Accept") == ["*/*"]
+
+
+@pytest.mark.asyncio
 async def test_nothing_is_sent_before_subscription_and_each_is_a_request() -> None:
     async with serving(events(*HELLO)) as server:
         stream = model_at(server.url).stream([UserMessage("hi")])
