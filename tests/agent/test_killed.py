@@ -47,7 +47,7 @@ def test_a_killed_call_is_gone_on_with_and_no_tool_that_is_known_to_have_ended_r
     assert len(killed) > 60 // every
     for step in killed:
         check(step)
-    # All of it has happened: nothing was stored yet, a tool had done its work and nobody knew, all was stored.
+    # All of it has happened: nothing was stored, a tool had done its work and nobody knew, all was stored.
     assert any(step["left"]["reply"] is None for step in killed)
     assert any(len(step["done"]) > 4 for step in killed)
     assert any(step["left"]["finished"] for step in killed) or every > 3
