@@ -11,8 +11,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .PHONY: demo test lint typecheck format bench check help
 
-demo: .venv/.package  ## A streamed conversation with a tool call, offline
+demo: .venv/.package  ## A streamed conversation with a tool call, and one that asks before it acts; offline
 	@$(BIN)/python examples/05_console.py
+	@printf '\n----\n\n'
+	@$(BIN)/python examples/08_confirmation.py
 
 test: .venv/.dev tests/node/node_modules/.ready  ## Run the tests
 	$(BIN)/python -m pytest
