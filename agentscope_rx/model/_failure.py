@@ -42,8 +42,7 @@ _WORDS: Final[Mapping[_Cause, str]] = {
     RateLimitedError: """
         rate_limit_error rate_limit_exceeded rate_limit_reached_error rate_limited rate_limit
         too_many_requests toomanyrequests resource_exhausted insufficient_quota
-        throttling throttling.ratequota throttling.burstrate throttling.allocationquota
-        throttling.user exceeded_current_quota_error 1302 1303
+        throttling limitrequests limit_requests exceeded_current_quota_error 1302 1303
     """,
     OverloadedError: """
         overloaded_error overloaded server_overloaded engine_overloaded engine_overloaded_error unavailable
@@ -67,11 +66,12 @@ _WORD_STATUSES: Final[Mapping[str, int]] = {
     "internal_error": 500,
     "internal_server_error": 500,
     "internalerror": 500,
-    "internalerror.algo": 500,
+    "systemerror": 500,
     "internal": 500,
     "timeout_error": 504,
     "deadline_exceeded": 504,
     "requesttimeout": 504,
+    "internalerror.timeout": 504,
     "bad_gateway": 502,
     "authentication_error": 401,
     "invalid_api_key": 401,
@@ -80,12 +80,15 @@ _WORD_STATUSES: Final[Mapping[str, int]] = {
     "permission_error": 403,
     "permission_denied": 403,
     "accessdenied": 403,
+    "model.accessdenied": 403,
     "not_found_error": 404,
     "not_found": 404,
     "model_not_found": 404,
+    "modelnotfound": 404,
     "invalid_request_error": 400,
     "invalid_argument": 400,
     "invalidparameter": 400,
+    "arrearage": 400,
 }
 
 _CAUSE_REMEDIES: Final[Mapping[_Cause, str]] = {
@@ -119,8 +122,9 @@ class Said(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What may name the cause."""
-        return tuple(word.lower() for word in (self.code, self.type) if word)
+        """What may name the cause; of `Throttling.RateQuota`, also what stands before the point."""
+        words = [word.lower() for word in (self.code, self.type) if word]
+        return tuple(form for word in words for form in dict.fromkeys((word, word.partition(".")[0])))
 
 
 def read_error(value: Any) -> Said:
@@ -134,7 +138,7 @@ def read_error(value: Any) -> Said:
         request_id = _text(fields.get("request_id")) or request_id
         inner = fields.get("error") or fields.get("detail")
         if isinstance(inner, str) and not fields.get("message"):
-            return Said(inner[:_SHOWN], _label(fields, "type"), _label(fields, "code"), request_id)
+            return Said(inner[:_SHOWN], _label(fields, "type"), _label(fields, "code", "status"), request_id)
         if not isinstance(inner, dict):
             break
         fields = cast("dict[str, Any]", inner)
