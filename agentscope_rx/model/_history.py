@@ -7,11 +7,12 @@ turns, in an order that no provider refuses; how a turn is written is all that a
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, final
 
 from attrs import evolve, field, frozen
 
+from agentscope_rx._frozen import EMPTY, freeze
 from agentscope_rx._json import dumps, loads_object
 from agentscope_rx._repr import Brief
 from agentscope_rx.message import (
@@ -47,6 +48,8 @@ __all__ = [
 
 _KINDS: Final = frozenset({"image", "audio", "video"})
 
+_HINTS: Final = ("min_pixels", "max_pixels", "total_pixels", "fps", "max_frames")
+
 CACHE_CONTROL: Final = "_cache_control"
 """True in the metadata of a message up to which a provider is to keep the conversation for the next call."""
 
@@ -62,6 +65,7 @@ class Media(Brief):
         data: base64 text; empty if it is behind a URL.
         url: the address; empty if the data is here.
         name: the file's name, if it has one.
+        hints: how closely the model is to look, as `min_pixels` and `fps`.
     """
 
     kind: str
@@ -69,6 +73,7 @@ class Media(Brief):
     data: str = field(default="", repr=False)
     url: str = ""
     name: str | None = None
+    hints: Mapping[str, float] = field(default=EMPTY, hash=False)
 
     @property
     def subtype(self) -> str:
@@ -296,7 +301,12 @@ def _media(block: ContentBlock) -> Media | None:
         guessed = mimetypes.guess_type(source.url)[0] or f"{kind or 'image'}/*"
         media_type, data, url = source.media_type or guessed, "", source.url
     kind = kind or media_type.partition("/")[0]
-    return Media(kind if kind in _KINDS else "file", media_type, data, url, name)
+    return Media(kind if kind in _KINDS else "file", media_type, data, url, name, _hints(block))
+
+
+def _hints(block: ContentBlock) -> Mapping[str, float]:
+    values = ((name, getattr(block, name, None)) for name in _HINTS)
+    return freeze({name: value for name, value in values if value is not None})
 
 
 def _speaker(name: str | None) -> str | None:
