@@ -28,12 +28,14 @@ def _openai(provider: str) -> ProviderRow:
 
 
 PROVIDERS: Final[Mapping[str, ProviderRow]] = {
+    "dashscope": ProviderRow("agentscope_rx.model.dashscope", "DashScopeModel"),
     "deepseek": _openai("deepseek"),
     "glm": _openai("glm"),
     "kimi": _openai("kimi"),
     "llama.cpp": _openai("llama.cpp"),
     "lmstudio": _openai("lmstudio"),
     "moonshot": _openai("moonshot"),
+    "ollama": ProviderRow("agentscope_rx.model.ollama", "OllamaModel"),
     "openai": _openai("openai"),
     "openrouter": _openai("openrouter"),
     "vllm": _openai("vllm"),

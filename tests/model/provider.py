@@ -37,7 +37,10 @@ class Provider:
         lines: whether it streams NDJSON.
         path: of its API on the simulator, as `/v1`; None if the simulator does not speak it.
         thinker: a name of a model whose thinking the simulator sends; empty if it does not.
+        counts: whether the simulator counts its tokens.
         sdk: None if there is no official SDK.
+        sdk_lacks: what we send and the official SDK does not, by its place in the body, with the reason; `*`
+            stands for the items of a list.
     """
 
     name: str
@@ -49,7 +52,9 @@ class Provider:
     lines: bool = False
     path: str | None = "/v1"
     thinker: str = ""
+    counts: bool = True
     sdk: SdkCall | None = None
+    sdk_lacks: Mapping[str, str] = {}
 
     def reader(self) -> FrameReader:
         """Return what cuts its bytes into frames."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from tests.model.dashscope import provider as dashscope
+from tests.model.ollama import provider as ollama
 from tests.model.openai import provider as openai
 from tests.model.provider import Provider
 
 __all__ = ["PROVIDERS"]
 
 PROVIDERS: tuple[Provider, ...] = (
+    dashscope.PROVIDER,
+    dashscope.COMPATIBLE,
+    ollama.PROVIDER,
     openai.PROVIDER,
 )  # fmt: skip

@@ -37,8 +37,8 @@ class OpenAIChatModel:
         connect_timeout: seconds for the connection; None for no limit.
         options: for every call; those of a call come first.
         provider: whose server it is, and so which address, which key and which habits it has: `openai`, or
-            one of `deepseek`, `moonshot`, `kimi`, `zhipu`, `glm`, `zai`, `openrouter`, `vllm`, `llama.cpp`,
-            `lmstudio`.
+            one of `deepseek`, `dashscope`, `moonshot`, `kimi`, `zhipu`, `glm`, `zai`, `openrouter`, `vllm`,
+            `llama.cpp`, `lmstudio`.
         reasoning_key: where thinking goes back to a server that wants it, as `reasoning_content`; if left
             out, what the provider is known to want, and with an empty text none.
         max_event_bytes: what one event of the stream may have.

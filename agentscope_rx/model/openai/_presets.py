@@ -45,6 +45,15 @@ PRESETS: Final[Mapping[str, Preset]] = {
         Defaults("DeepSeek", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",), ("DEEPSEEK_BASE_URL",)),
         "reasoning_content",
     ),
+    "dashscope": Preset(
+        Defaults(
+            "DashScope",
+            "https://dashscope.aliyuncs.com/compatible-mode/v1",
+            ("DASHSCOPE_API_KEY",),
+            ("DASHSCOPE_COMPATIBLE_BASE_URL",),
+        ),
+        "reasoning_content",
+    ),
     "moonshot": _MOONSHOT,
     "kimi": _MOONSHOT,
     "zhipu": _ZHIPU,

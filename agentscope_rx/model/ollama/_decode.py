@@ -1,0 +1,97 @@
+"""Lines of Ollama's `/api/chat` as `ChatResponse`s: pure.
+
+Generous about form: whatever is missing, null, empty or unknown is skipped. Strict about the end: an error
+line, and an end without `done`, are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentscope_rx._frames import Frame
+from agentscope_rx._json import dumps
+from agentscope_rx.errors import IncompleteStreamError
+from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from agentscope_rx.model._chunks import Json, as_int, as_list, as_object, as_str, object_in
+from agentscope_rx.model._failure import failed
+from agentscope_rx.model._response import ChatResponse, ResponsePart
+
+__all__ = ["LineDecoder"]
+
+
+class LineDecoder:
+    """Lines of one stream in, what is new in the answer out; knows whether the answer is whole.
+
+    Attributes:
+        done: whether the server said that nothing more comes.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.done = False
+        self._name = name
+
+    @property
+    def whole(self) -> bool:
+        """Whether the model has said all."""
+        return self.done
+
+    def feed(self, frame: Frame) -> ChatResponse | None:
+        """Decode a line; None if there is nothing in it.
+
+        Errors: `ModelResponseError` for an error line, `BadModelOutputError` for what is no JSON.
+        """
+        line = object_in(frame, self._name)
+        if line is None:
+            return None
+        if line.get("error") or frame.event == "error":
+            raise failed(self._name, line)
+        self.done = line.get("done") is True
+        parts = tuple(_parts(as_object(line.get("message"))))
+        usage = _usage(line)
+        finish = as_str(line.get("done_reason")) if self.done else ""
+        if not parts and usage is None and not finish:
+            return None
+        return ChatResponse(parts, usage, finish)
+
+    def close(self) -> None:
+        """Check that the answer is whole, now that the stream has ended.
+
+        Errors: `IncompleteStreamError`.
+        """
+        if not self.done:
+            raise IncompleteStreamError(
+                f"the stream of {self._name} ended without a line that is done: the answer is cut; ask again"
+            )
+
+
+def _parts(message: Json) -> Iterator[ResponsePart]:
+    """The parts of a message: thinking comes before the text that it led to."""
+    if thinking := as_str(message.get("thinking")) or as_str(message.get("reasoning_content")):
+        yield ThinkingBlock(thinking)
+    if text := as_str(message.get("content")):
+        yield TextBlock(text)
+    for image in as_list(message.get("images")):
+        if data := as_str(image):
+            yield DataBlock(Base64Source("image/png", data))
+    for call in map(as_object, as_list(message.get("tool_calls"))):
+        function = as_object(call.get("function"))
+        if name := as_str(function.get("name")):
+            yield ToolUseBlock(as_str(call.get("id")), name, content=_arguments(function.get("arguments")))
+
+
+def _arguments(value: Any) -> str:
+    """The text of arguments: the server has read them already; other servers leave that to us."""
+    if isinstance(value, str):
+        return value
+    return "{}" if value is None else dumps(value).decode()
+
+
+def _usage(line: Json) -> ChatUsage | None:
+    """Totals of the call; None where nothing was counted."""
+    counted = ChatUsage(
+        input_tokens=as_int(line.get("prompt_eval_count")) or 0,
+        output_tokens=as_int(line.get("eval_count")) or 0,
+        cached_tokens=as_int(line.get("prompt_eval_cached_count")) or 0,
+    )
+    return counted if counted.total_tokens else None
