@@ -12,12 +12,14 @@ import click
 
 from agentscope_rx import wire
 from agentscope_rx.agent import CallInput, ReActAgent
+from agentscope_rx.cli._confirm import confirm
 from agentscope_rx.cli._console import Console
 from agentscope_rx.cli._offline import offline_model, weather
 from agentscope_rx.errors import AgentScopeError, ConfigurationError, OpenCallsError
-from agentscope_rx.event import AgentEvent
+from agentscope_rx.event import AgentEvent, RequireUserConfirmEvent, UserConfirmResultEvent
 from agentscope_rx.interop import to_async_iterable
 from agentscope_rx.model import ChatModel, resolve_model
+from agentscope_rx.permission import PermissionMode
 
 __all__ = ["chat"]
 
@@ -34,20 +36,28 @@ _INTERRUPTED = 130
     help="A real model, as openai:gpt-4o; the key is where its provider has it, as in OPENAI_API_KEY.",
 )
 @click.option("--base-url", metavar="URL", help="Where the model is served, if not at its provider.")
+@click.option("--ask", is_flag=True, help="Ask before a tool runs: yes, no, always, or with other arguments.")
 @click.option("--events", is_flag=True, help="Print every event as one JSON line.")
 @click.option("--system", metavar="TEXT", default="You are a helpful assistant.", help="The system prompt.")
-def chat(once: str | None, model_id: str | None, base_url: str | None, events: bool, system: str) -> None:
+def chat(
+    once: str | None, model_id: str | None, base_url: str | None, ask: bool, events: bool, system: str
+) -> None:
     """Talk to an agent that can tell the weather; without --model it is a script, and nothing leaves here.
 
     Ctrl-C stops the reply, Ctrl-D ends the conversation.
     """
     model = _model(model_id, base_url)
     # Whoever sits before it sees at once what is wrong, and can say it again.
-    agent = ReActAgent("assistant", system, model=model, toolkit=[weather], max_retries=0)
+    permission = PermissionMode.DEFAULT if ask else None
+    agent = ReActAgent(
+        "assistant", system, model=model, toolkit=[weather], max_retries=0, permission=permission
+    )
     with asyncio.Runner() as runner:
 
         def say(input: CallInput) -> None:
-            runner.run(_stream(agent, input, _print_json if events else _printer()))
+            show = _print_json if events else _printer()
+            while questions := runner.run(_stream(agent, input, show)):
+                input = confirm(questions, _read_line)
 
         if once is None:
             if sys.stdin.isatty():
@@ -88,7 +98,7 @@ def _converse(say: Callable[[CallInput], None]) -> None:
     stopped = False
     while True:
         try:
-            text = _read_line()
+            text = _read_line("> ")
         except (EOFError, KeyboardInterrupt):
             if sys.stdin.isatty():
                 click.echo(err=True)
@@ -111,13 +121,13 @@ def _converse(say: Callable[[CallInput], None]) -> None:
             click.echo(f"Error: {_told(error)}", err=True)
 
 
-def _read_line() -> str:
+def _read_line(prompt: str) -> str:
     """Read what is typed; the prompt goes to the terminal, and never into a pipe that the output is for."""
     if not sys.stdin.isatty():
         return input().strip()
     if sys.stdout.isatty():
-        return input("> ").strip()
-    click.echo("> ", nl=False, err=True)
+        return input(prompt).strip()
+    click.echo(prompt, nl=False, err=True)
     return input().strip()
 
 
@@ -129,10 +139,19 @@ def _told(error: AgentScopeError) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-async def _stream(agent: ReActAgent, input: CallInput, show: Callable[[AgentEvent], None]) -> None:
+async def _stream(
+    agent: ReActAgent, input: CallInput, show: Callable[[AgentEvent], None]
+) -> list[RequireUserConfirmEvent]:
+    """Make a call, and return what it asks: nothing, if a hook has answered."""
+    questions: list[RequireUserConfirmEvent] = []
     async with to_async_iterable(agent.call(input)) as events:
         async for event in events:
             show(event)
+            if isinstance(event, RequireUserConfirmEvent):
+                questions.append(event)
+            elif isinstance(event, UserConfirmResultEvent):
+                questions.clear()
+    return questions
 
 
 def _print_json(event: AgentEvent) -> None:

@@ -52,6 +52,8 @@ class Console:
                 self._results.setdefault(event.tool_call_id, []).append(event.delta)
             case ToolResultEndEvent():
                 result = "".join(self._results.pop(event.tool_call_id, ()))
+                if event.state is ToolResultState.RUNNING and not event.is_suspended:
+                    return ""  # it begins afresh
                 outcome = "" if event.state is ToolResultState.SUCCESS else f" ({event.state.value})"
                 return f"[{event.tool_call_name}{outcome}: {result}]\n"
             case ExceedMaxItersEvent():

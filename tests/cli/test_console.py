@@ -68,6 +68,19 @@ def test_a_second_call_with_the_same_id_starts_afresh() -> None:
     assert shown(*once, *once) == ["[search {}]\n", "[search: ]\n"] * 2
 
 
+def test_a_result_that_begins_afresh_is_shown_once() -> None:
+    call = ("r", "c1", "search")
+
+    assert shown(
+        ToolResultStartEvent(*call),
+        ToolResultTextDeltaEvent(*call, "fou"),
+        ToolResultEndEvent(*call, ToolResultState.RUNNING, metadata={"agentscope_suspended": False}),
+        ToolResultStartEvent(*call),
+        ToolResultTextDeltaEvent(*call, "found"),
+        ToolResultEndEvent(*call),
+    ) == ["[search: found]\n"]
+
+
 def test_data_and_the_limit_of_rounds_are_named() -> None:
     assert shown(
         DataBlockStartEvent("r", "d", "image/png"),
