@@ -46,5 +46,5 @@ def test_it_says_what_the_tool_has_found() -> None:
 def test_it_says_how_to_get_a_real_model() -> None:
     text, arguments = answer(UserMessage("Who are you?"))
 
-    assert "--model openai:NAME" in text
+    assert "--model PROVIDER:NAME" in text
     assert arguments == ""
