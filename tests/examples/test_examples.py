@@ -144,6 +144,10 @@ FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
         ),
         says("How are you", "Fine, and nothing was sent."),
     ],
+    "16_interruption": [
+        says("Process", "At once. ", calls("process_data", dataset_name="customers")),
+        says("How far", "60% of it are done; then you stopped me."),
+    ],
     "17_structured_output": [
         says(
             "Extract the product",
@@ -235,6 +239,14 @@ FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
             None,
             calls("agent_spawn", agent_id="researcher", task="Look into it", label="Trends"),
         ),
+    ],
+    "25_state": [
+        says("My name is Ann", "Hello, Ann."),
+        says("Do you know", "Not yet."),
+        says("Order", None, calls("order", item="tea"), calls("order", item="cake"), after_tools=False),
+        says("Order", "Both are on their way.", after_tools=True),
+        says("And now", "I have forgotten it."),
+        says("What is my name", "Ann."),
     ],
 }
 
