@@ -11,15 +11,21 @@ from weakref import WeakKeyDictionary
 import reactivex as rx
 from attrs import field, frozen
 from reactivex import Observable, abc, operators as ops
-from reactivex.disposable import Disposable, SerialDisposable
+from reactivex.disposable import CompositeDisposable, Disposable, SerialDisposable
 
 from agentscope_rx.agent._plan import Plan
 from agentscope_rx.agent._route import Answers
-from agentscope_rx.agent._waiting import Question, Questions
+from agentscope_rx.agent._waiting import Question, Questions, Waiting, is_over
 from agentscope_rx.context import RuntimeContext
-from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent, AgentStartEvent
+from agentscope_rx.event import (
+    AgentEndEvent,
+    AgentEvent,
+    AgentResultEvent,
+    AgentStartEvent,
+    ToolResultEndEvent,
+)
 from agentscope_rx.interop import CallScheduler, as_error, from_coroutine, goes_on
-from agentscope_rx.message import Msg
+from agentscope_rx.message import Msg, ToolResultState
 from agentscope_rx.operators import ReplyFold, with_source
 
 if TYPE_CHECKING:
@@ -107,8 +113,9 @@ class Children:
         """Let the events of a call's subagents stand among those of its tool.
 
         1. An event of a subagent comes out before the subagent goes on: what was seen is what it has stored.
-        2. Whoever disposes this leaves the subagents that run: they are interrupted, and what they still have
-           to say goes into the stream of the call, as long as that runs; see `leaving`.
+        2. Whoever disposes this leaves the subagents that run, or have paused, and the call does not know of
+           it yet: they are interrupted, and what they still have to say goes into the stream of the call, as
+           long as that runs; see `leaving`.
 
         Errors: those of the source.
         """
@@ -127,18 +134,21 @@ class Children:
                     if goes_on(error):
                         raise
 
-            place = _Place(emit)
+            def on_next(event: AgentEvent) -> None:
+                if type(event) is ToolResultEndEvent:
+                    known = event.state is ToolResultState.RUNNING and Waiting.of(event.metadata) is not None
+                    place.leave(_forget if known else self._leave)
+                observer.on_next(event)
 
             def leave() -> None:
                 if self._places.get(call_id) is place:
                     del self._places[call_id]
                 subscription.dispose()
-                for child in place.children:
-                    self._leave(child)
+                place.leave(self._leave)
 
-            self._places[call_id] = place
+            place = self._places[call_id] = _Place(emit)
             subscription.disposable = events.subscribe(
-                observer.on_next, observer.on_error, observer.on_completed, scheduler=scheduler
+                on_next, observer.on_error, observer.on_completed, scheduler=scheduler
             )
             return Disposable(leave)
 
@@ -153,7 +163,7 @@ class Children:
         call_id: str,
         name: str,
         events: Observable[AgentEvent] | Observable[AgentEvent | None],
-        interrupt: Callable[[], object] | None,
+        interrupt: Callable[[], Observable[AgentEvent | None]] | None,
     ) -> Heard:
         """Run a subagent for a call, and let its events out with their `source`, live.
 
@@ -164,20 +174,17 @@ class Children:
         place = self._place(call_id)
         child = _Child(f"{ROOT}/{name}", place.emit, interrupt)
         place.children.append(child)
-        child.subscription.disposable = events.subscribe(
-            child.on_next, child.on_error, child.on_completed, scheduler=self._scheduler
-        )
+        child.listen(events, self._scheduler)
         try:
             await asyncio.wait({child.over})
         except asyncio.CancelledError:
             child.interrupt()
             if child not in self._left:
                 await asyncio.wait({child.ended})
-            raise
-        finally:
-            if child not in self._left:
                 child.dispose()
-                place.children.remove(child)
+            raise
+        if not child.has_paused:
+            place.forget(child)
         return child.heard()
 
     def _place(self, call_id: str) -> _Place:
@@ -211,8 +218,7 @@ class Children:
         """Cancel all that run."""
         self.inject = _nowhere
         for place in self._places.values():
-            for child in place.children:
-                child.dispose()
+            place.leave(_Child.dispose)
         self._let_go()
 
     def _let_go(self) -> None:
@@ -241,11 +247,27 @@ def _nowhere(_: AgentEvent) -> None:
 
 
 class _Place:
-    """Where the events of a call's subagents come out."""
+    """Where the events of a call's subagents come out.
+
+    Attributes:
+        emit: takes them.
+        children: those that run, and those that have paused.
+    """
 
     def __init__(self, emit: Callable[[AgentEvent], None]) -> None:
         self.emit = emit
         self.children: list[_Child] = []
+
+    def forget(self, child: _Child) -> None:
+        """Let go of one that is over."""
+        if child in self.children:
+            self.children.remove(child)
+
+    def leave(self, take: Callable[[_Child], None]) -> None:
+        """Let go of all, to whoever takes them."""
+        children, self.children = self.children, []
+        for child in children:
+            take(child)
 
 
 class _Child:
@@ -258,14 +280,18 @@ class _Child:
     """
 
     def __init__(
-        self, path: str, emit: Callable[[AgentEvent], None], interrupt: Callable[[], object] | None
+        self,
+        path: str,
+        emit: Callable[[AgentEvent], None],
+        interrupt: Callable[[], Observable[AgentEvent | None]] | None,
     ) -> None:
         self.emit = emit
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.subscription = SerialDisposable()
         self._path = path
         self._interrupt = interrupt
+        self._subscriptions = CompositeDisposable()
+        self._end: AgentEndEvent | None = None
         self._begun = False
         self._interrupted = False
         self._error: Exception | None = None
@@ -273,7 +299,13 @@ class _Child:
         self._result: Msg | None = None
         self._questions = Questions()
 
-    def on_next(self, event: AgentEvent | None) -> None:
+    def listen(
+        self, events: Observable[AgentEvent] | Observable[AgentEvent | None], scheduler: CallScheduler
+    ) -> None:
+        """Run it."""
+        self._subscriptions.add(events.subscribe(self._take, self._fail, self._complete, scheduler=scheduler))
+
+    def _take(self, event: AgentEvent | None) -> None:
         if event is None or self.ended.done():
             return
         self._fold.apply(event)
@@ -281,32 +313,51 @@ class _Child:
         if not event.source:
             self._begun = self._begun or isinstance(event, AgentStartEvent)
             self._result = event.result if isinstance(event, AgentResultEvent) else self._result
+            self._end = event if isinstance(event, AgentEndEvent) else None
         self.emit(with_source(event, self._path))
-        if isinstance(event, AgentEndEvent) and not event.source:
+        if self._end is not None and not (self._interrupted and self.has_paused):
             _settle(self.ended)
 
-    def on_error(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         self._error = error
-        self.on_completed()
+        self._complete()
 
-    def on_completed(self) -> None:
-        _settle(self.ended)
+    def _complete(self) -> None:
+        if not self._interrupted:
+            _settle(self.ended)
         _settle(self.over)
 
+    @property
+    def has_paused(self) -> bool:
+        """Whether it has ended, and somebody is expected to go on with it."""
+        return self._end is not None and not is_over(self._fold.generate_reason())
+
     def interrupt(self) -> None:
-        """End it well, if that is possible; else at once."""
-        if self._interrupted or self.ended.done():
+        """Let it end well, also if it has paused; at once, if it cannot be interrupted."""
+        if self._interrupted or (self.ended.done() and not self.has_paused):
             return
         self._interrupted = True
         if self._interrupt is None or not self._begun:
             self.dispose()
-        else:
-            self._interrupt()
+            return
+        self.ended = asyncio.get_running_loop().create_future()
+        self._subscriptions.add(
+            self._interrupt().subscribe(
+                self._take_closing, lambda _: _settle(self.ended), lambda: _settle(self.ended)
+            )
+        )
+
+    def _take_closing(self, event: AgentEvent | None) -> None:
+        """Take what comes of the interrupt: the end again, or all with which the paused one was closed."""
+        if event is not None and (self._end is None or event.id != self._end.id):
+            self._take(event)
 
     def dispose(self) -> None:
-        """Cancel it."""
-        self.subscription.dispose()
-        self.on_completed()
+        """Cancel it; what it waits with stays."""
+        self._interrupted = True
+        self._subscriptions.dispose()
+        _settle(self.ended)
+        _settle(self.over)
 
     def heard(self) -> Heard:
         """Return what was heard of it.
@@ -316,6 +367,10 @@ class _Child:
         if self._error is not None:
             raise self._error
         return Heard(self._fold, self._result, self._questions.open())
+
+
+def _forget(_: _Child) -> None:
+    """Take one that has paused, as its call knows."""
 
 
 def _settle(future: asyncio.Future[None]) -> None:

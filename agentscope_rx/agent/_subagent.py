@@ -13,7 +13,7 @@ from reactivex import Observable
 
 from agentscope_rx.agent._children import Children, Heard, Interruptible
 from agentscope_rx.agent._standing import Fresh, GoesOn, Said, Standing, Used, standing
-from agentscope_rx.agent._waiting import Waiting, about
+from agentscope_rx.agent._waiting import Waiting, about, is_over
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import AnswerError, ConfigurationError
 from agentscope_rx.message import (
@@ -37,10 +37,6 @@ __all__ = ["Delegate", "Talk", "agent_of", "agent_tool", "talk"]
 
 _NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 _INTERRUPTED: Final = "Error: interrupted by the user"
-_ENDED: Final = frozenset(
-    {GenerateReason.MODEL_STOP, GenerateReason.STRUCTURED_OUTPUT, GenerateReason.MAX_ITERATIONS}
-)
-"""Reasons behind which nothing follows."""
 
 
 @runtime_checkable
@@ -236,7 +232,7 @@ def outcome(this: Talk, heard: Heard) -> ToolResultBlock:
     reason, reply_id = fold.generate_reason(), fold.reply_id or ""
     if reason is GenerateReason.INTERRUPTED:
         return _interruption(this, reply_id)
-    if reason is None or reason in _ENDED:
+    if reason is None or is_over(reason):
         message = fold.message()
         return result(this, reply_id, message if last_words(message) else heard.result or message)
     waiting = Waiting(this.session_id, reason, heard.questions)

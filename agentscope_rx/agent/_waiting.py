@@ -23,12 +23,20 @@ from agentscope_rx.message import (
     ToolResultState,
 )
 
-__all__ = ["Question", "Questions", "Waiting", "about", "waits_of"]
+__all__ = ["Question", "Questions", "Waiting", "about", "is_over", "waits_of"]
 
 _NAME: Final = "subagent_name"
 _SESSION: Final = "subagent_session_id"
 _REPLY: Final = "subagent_reply_id"
 _WAITS: Final = "subagent_waits"
+_LAST: Final = frozenset(
+    {
+        GenerateReason.MODEL_STOP,
+        GenerateReason.STRUCTURED_OUTPUT,
+        GenerateReason.MAX_ITERATIONS,
+        GenerateReason.INTERRUPTED,
+    }
+)
 
 
 @final
@@ -86,6 +94,11 @@ class Waiting:
             return cls(metadata[_SESSION], GenerateReason(held["reason"]), questions)
         except (KeyError, TypeError, ValueError):  # somebody else's
             return None
+
+
+def is_over(reason: GenerateReason | None) -> bool:
+    """Return whether nobody is expected to go on with a reply that has ended for that reason."""
+    return reason is None or reason in _LAST
 
 
 def about(name: str, session_id: str, reply_id: str) -> Mapping[str, Any]:

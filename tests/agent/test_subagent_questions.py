@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from reactivex import operators as ops
 
 from agentscope_rx import event as ev, wire
 from agentscope_rx.agent import ConfirmResults, ExternalResults, ReActAgent, RuntimeContext
@@ -473,6 +474,34 @@ def test_the_events_of_an_interrupt_of_a_paused_parent_end_well() -> None:
     messages = check_subagents(boss, [*paused.events, *events])
     for (message,) in messages.values():
         assert message.generate_reason is GenerateReason.INTERRUPTED
+
+
+async def interrupted(boss: ReActAgent, after: int) -> list[ev.AgentEvent]:
+    """Call an agent, and interrupt it after so many events; return all that comes of both."""
+    events: list[ev.AgentEvent] = []
+    interrupts: list[Any] = []
+
+    def take(event: ev.AgentEvent) -> None:
+        events.append(event)
+        if len(events) == after:
+            interrupts.append(boss.interrupt())
+
+    await boss.call("hi").pipe(ops.do_action(take))
+    return [*events, *[event for event in await interrupts[0].pipe(ops.to_list()) if event not in events]]
+
+
+@pytest.mark.asyncio
+async def test_an_interrupt_at_any_event_leaves_nobody_waiting() -> None:
+    count = len(await family().call("hi").pipe(ops.to_list()))
+
+    for after in range(1, count + 1):
+        boss = family()
+        events = await interrupted(boss, after)
+
+        for messages in check_subagents(boss, events).values():
+            for message in messages:
+                assert message.generate_reason is GenerateReason.INTERRUPTED
+        assert boss.get_agent_state().checkpoint is None
 
 
 def test_a_subagent_that_was_stopped_stops_its_parent_and_goes_on_with_it() -> None:
