@@ -6,6 +6,7 @@ A provider comes in with its row in `tests/model/providers.py`.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from agentscope_rx.errors import (
     OverloadedError,
     RateLimitedError,
 )
+from agentscope_rx.event import AgentEvent, AgentStartEvent
 from agentscope_rx.message import (
     AssistantMessage,
     Base64Source,
@@ -42,7 +44,7 @@ from agentscope_rx.tool import tool
 from tests.aimock import AIMock, calls, journal, says
 from tests.model.loopback import Handler, serving, status
 from tests.model.provider import CITY, KEY, Provider
-from tests.model.provider_cases import CASES, cases, check, chunks_of, decode_with
+from tests.model.provider_cases import CASES, cases, check, check_events, chunks_of, decode_with
 from tests.model.providers import PROVIDERS
 
 RECORDED = [
@@ -79,6 +81,35 @@ def test_recorded_streams_mean_what_they_say_wherever_they_are_cut(
     decoder = provider.decoder(case.get("params", {}))
 
     check(case, decode_with(provider.reader(), decoder), chunks_of(case, size))
+
+
+@pytest.mark.parametrize(("provider", "case"), RECORDED)
+@pytest.mark.asyncio
+async def test_recorded_streams_mean_the_same_when_they_come_over_a_socket(
+    provider: Provider, case: dict[str, Any]
+) -> None:
+    events: list[AgentEvent] = [AgentStartEvent("s", "r", "m")]
+    errors: list[Exception] = []
+    async with serving(recorded(provider, chunks_of(case))) as server:
+        answer = provider.make(server.url, **case.get("params", {})).stream([], [], GenerateOptions())
+        answer = answer.pipe(to_events(reply_id="r", model_name="m", ids=ReplyIds()))
+        with suppress(ModelError):
+            await answer.pipe(ops.do_action(events.append, errors.append), ops.to_list())
+
+    check_events(case, events, errors)
+
+
+def recorded(provider: Provider, chunks: list[bytes]) -> Handler:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        kind = "application/x-ndjson" if provider.lines else "text/event-stream"
+        response = web.StreamResponse(headers={"Content-Type": kind})
+        await response.prepare(request)
+        for chunk in chunks:
+            await response.write(chunk)
+        await response.write_eof()
+        return response
+
+    return handler
 
 
 # A server that others wrote
