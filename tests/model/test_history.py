@@ -150,6 +150,11 @@ def test_calls_and_results_always_come_in_pairs_and_nothing_is_empty(
         (VideoBlock(URLSource("http://x/y", "video/mp4")), Media("video", "video/mp4", url="http://x/y")),
         (DataBlock(Base64Source("application/pdf", "QQ==")), Media("file", "application/pdf", "QQ==")),
         (DataBlock(Base64Source("text/plain", "QQ==")), Media("file", "text/plain", "QQ==")),
+        (ImageBlock(PNG, min_pixels=4), Media("image", "image/png", "QUJD", hints={"min_pixels": 4})),
+        (
+            VideoBlock(URLSource("http://x/y.mp4"), fps=0.5, max_frames=9),
+            Media("video", "video/mp4", url="http://x/y.mp4", hints={"fps": 0.5, "max_frames": 9}),
+        ),
     ],
 )
 def test_media_have_one_form(block: ContentBlock, media: Media) -> None:

@@ -137,15 +137,17 @@ class OllamaModel:
 def _address(host: str) -> str | None:
     """An address from what Ollama takes for one: `host`, `:port`, and `0.0.0.0`, where servers listen."""
     host = host.strip()
+    if not host:
+        return None
     scheme, separator, rest = host.rpartition("://")
+    url = f"{scheme or 'http'}://{rest}"
     try:
-        parts = urlsplit(f"{scheme or 'http'}://{rest}")
+        parts = urlsplit(url)
         port = parts.port or (None if separator else _PORT)
     except ValueError:
-        return host  # refused with all that is no address
-    if not host or "@" in rest:
-        return host or None
+        return url  # refused with all that is no address
+    if "@" in rest or parts.query or (separator and not parts.hostname):
+        return url
     name = parts.hostname or "127.0.0.1"
     name = "127.0.0.1" if name in ("0.0.0.0", "::") else f"[{name}]" if ":" in name else name
-    tail = f"?{parts.query}" if parts.query else ""
-    return f"{parts.scheme}://{name}{f':{port}' if port else ''}{parts.path}{tail}"
+    return f"{parts.scheme}://{name}{f':{port}' if port else ''}{parts.path}"
