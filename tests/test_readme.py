@@ -73,6 +73,10 @@ def test_the_programs_run_one_after_the_other(pasted: dict[str, Any]) -> None:
     ]
 
 
+def test_its_subagent_says_what_it_has_found(pasted: dict[str, Any]) -> None:
+    assert pasted["found"].text_content == "It is sunny."
+
+
 def test_its_structured_reply_is_of_its_class(pasted: dict[str, Any]) -> None:
     assert pasted["city"] == pasted["City"]("Lisbon")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, final, runtime_checkable
 
@@ -66,8 +65,8 @@ def agent_tool(agent: Agent, *, name: str | None = None, description: str | None
     4. If it pauses, to ask a human or the outside, or is stopped, the parent pauses for the same reason. The
        answers are given to the parent, with the `reply_id` of the question; `call(None)` repeats the
        questions, and goes on with what was stopped.
-    5. An interrupt of the parent interrupts it; so does a timeout. Disposing disposes it, and it goes on
-       where it was when the parent does.
+    5. An interrupt of the parent interrupts it; so does a timeout. A stop that is asked of the parent lets it
+       finish. Disposing disposes it, and it goes on where it was when the parent does.
 
     Args:
         agent: the agent; what works for others is told by its `description`.
@@ -171,9 +170,9 @@ class Talk:
         return await self.children.hear(self.call.id, agent.name, events, interrupt)
 
     async def standing(self) -> Standing:
-        """Say how it stands with what the subagent is told; of one that does not tell, nobody has used it."""
+        """Say how it stands with what the subagent is told; as far as one knows of one that does not tell."""
         if not isinstance(self.agent, Remembering):
-            return Fresh()
+            return Fresh() if self.children.session_of(self.call.id) is None else GoesOn()
         state = await self.agent.update_state(_as_it_is, self.child_ctx)
         return standing(state, self.message_id)
 
@@ -195,8 +194,11 @@ async def talk(this: Talk, message: str) -> ToolResultBlock:
     if this.children.interrupting:
         return await _interrupted(this)
     if (answers := this.children.answers_for(this.call.id)) is not None:
-        with suppress(AnswerError):  # somebody has answered there, or has interrupted it
+        try:
             return outcome(this, await this.hear(agent.call(answers, ctx)))
+        except AnswerError:  # somebody has answered there, or has interrupted it
+            if not isinstance(agent, Remembering):
+                raise
     match await this.standing():
         case Said(reply) if reply.generate_reason is GenerateReason.INTERRUPTED:
             return _interruption(this, reply.id)

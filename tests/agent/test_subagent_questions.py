@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reactivex as rx
 from attrs import evolve
-from reactivex import operators as ops
+from reactivex import Observable, operators as ops
 
 from agentscope_rx import event as ev, wire
-from agentscope_rx.agent import ConfirmResults, ExternalResults, ReActAgent, RuntimeContext
+from agentscope_rx.agent import ConfirmResults, ExternalResults, ReActAgent, RuntimeContext, agent_tool
 from agentscope_rx.errors import AnswerError, OpenCallsError, ToolSuspendError
 from agentscope_rx.message import (
     GenerateReason,
@@ -43,6 +44,7 @@ from agentscope_rx.testing import (
 from agentscope_rx.tool import ToolEmitter, external_tool, tool
 
 ran: list[str] = []
+heard: list[Any] = []
 
 
 @pytest.fixture(autouse=True)
@@ -562,6 +564,62 @@ def test_who_is_interrupted_directly_is_an_interrupted_result() -> None:
         "Error: interrupted by the user",
     )
     assert reason(done) is GenerateReason.MODEL_STOP
+
+
+class Asker:
+    """An agent of somebody else's making, that asks before it answers."""
+
+    name = "asker"
+
+    def call(self, input: Any = None, ctx: RuntimeContext | None = None) -> Observable[ev.AgentEvent]:
+        start = ev.AgentStartEvent(session_id=ctx and ctx.session_id, reply_id="r", name=self.name)
+        if isinstance(input, ConfirmResults):
+            if not input.results[0].confirmed:
+                return rx.throw(AnswerError("I do not take no"))
+            text = (ev.TextBlockStartEvent("r", "t"), ev.TextBlockDeltaEvent("r", "t", "thanks"))
+            return rx.of(start, *text, ev.TextBlockEndEvent("r", "t"), ev.AgentEndEvent("r"))
+        heard.append(input)
+        asking = ToolUseBlock("q", "remove", state=ToolCallState.ASKING)
+        calls = (ev.ToolCallStartEvent("r", "q", "remove"), ev.ToolCallEndEvent("r", "q", "remove"))
+        question = ev.RequireUserConfirmEvent("r", [asking])
+        return rx.of(start, *calls, question, ev.AgentEndEvent("r", GenerateReason.PERMISSION_ASKING))
+
+
+def test_any_agent_may_ask() -> None:
+    boss = agent("parent", asks("asker", "k1"), toolkit=[agent_tool(Asker())])
+
+    first = check_call(boss, "hi")
+    second = check_call(boss, None)
+    third = check_call(boss, yes(questions(second)["main/asker"]))
+
+    assert [reason(record) for record in (first, second, third)] == [
+        GenerateReason.PERMISSION_ASKING,
+        GenerateReason.PERMISSION_ASKING,
+        GenerateReason.MODEL_STOP,
+    ]
+    assert [input and input.text_content for input in heard] == ["go", None]
+    assert [result.text_content for result in results(third)] == ["thanks"]
+
+
+def test_an_answer_that_another_agent_refuses_is_an_error_result() -> None:
+    boss = agent("parent", asks("asker", "k1"), toolkit=[agent_tool(Asker())])
+    (call,) = questions(check_call(boss, "hi"))["main/asker"].tool_calls
+
+    record = check_call(boss, ConfirmResults(ev.ConfirmResult(False, call), "r"))
+
+    assert [result.text_content for result in results(record)] == [
+        "Error: Tool execution failed: AnswerError: I do not take no"
+    ]
+
+
+def test_an_interrupt_of_a_parent_whose_subagent_cannot_be_interrupted_ends_it() -> None:
+    boss = agent("parent", asks("asker", "k1"), toolkit=[agent_tool(Asker())])
+    check_call(boss, "hi")
+
+    boss.interrupt().run()
+
+    (result,) = boss.get_agent_state().context[-1].get_content_blocks(ToolResultBlock)
+    assert result.state is ToolResultState.INTERRUPTED
 
 
 def test_a_call_that_asks_and_whose_subagent_asks_is_answered_twice() -> None:
