@@ -19,7 +19,7 @@ from agentscope_rx.agent._run import Run
 from agentscope_rx.agent._unsaved import add_unsaved
 from agentscope_rx.errors import AgentScopeError, ConfigurationError
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentResultEvent, ErrorInfo
-from agentscope_rx.interop import CallScheduler, message_of, words_of
+from agentscope_rx.interop import CallScheduler, message_of, outside, words_of
 from agentscope_rx.message import GenerateReason, ToolResultState
 from agentscope_rx.middleware import AgentInput
 
@@ -55,7 +55,7 @@ def attempt(
         observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
         assert isinstance(scheduler, CallScheduler)
-        this = _Attempt(run, observer)
+        this = _Attempt(run, observer, outside(scheduler))
         loop = iterate(phases).pipe(
             ops.take_until(run.cut), ops.take_until(this.broken), guard(run.reply_id, frame=True)
         )
@@ -89,12 +89,15 @@ class _Attempt:
         quiet: completes when all events have gone out.
     """
 
-    def __init__(self, run: Run, observer: abc.ObserverBase[AgentEvent]) -> None:
+    def __init__(
+        self, run: Run, observer: abc.ObserverBase[AgentEvent], throw: Callable[[BaseException], None]
+    ) -> None:
         self.source = SerialDisposable()
         self.broken: Subject[None] = Subject()
         self._run = run
         self._observer = observer
-        self._commit = Commit(run, observer.on_next, self._fail)
+        self._throw = throw
+        self._commit = Commit(run, observer.on_next, self._fail, throw)
         self.quiet = self._commit.quiet()
         self._leaving = SerialDisposable()
         self._ended = False
@@ -116,8 +119,12 @@ class _Attempt:
 
     def inject(self, event: AgentEvent) -> None:
         """Take an event from outside, if it comes before the end."""
-        if not self._ended and self._error is None:
+        if self._ended or self._error is not None:
+            return
+        try:
             self._commit.take(event)
+        except BaseException as escaped:  # a hook's; there is nobody behind who could catch it
+            self._throw(escaped)
 
     def dispose(self) -> None:
         self._run.children.dispose()

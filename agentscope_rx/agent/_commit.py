@@ -42,19 +42,25 @@ class Commit:
     3. What comes while a write runs waits for it; it is recorded at once.
     4. Where there is no store nothing waits.
 
-    A write that fails is told to `fail`, after the event that waited for it has gone out.
+    A write that fails is told to `fail`, after the event that waited for it has gone out. What `emit` lets
+    escape where an event has waited goes to `throw`: nobody is behind it who could catch it.
 
     Attributes:
         is_over: whether nothing goes out any more.
     """
 
     def __init__(
-        self, run: Run, emit: Callable[[AgentEvent], None], fail: Callable[[Exception], None]
+        self,
+        run: Run,
+        emit: Callable[[AgentEvent], None],
+        fail: Callable[[Exception], None],
+        throw: Callable[[BaseException], None],
     ) -> None:
         self._run = run
         self._is_stored = run.is_stored
         self._emit = emit
         self._fail = fail
+        self._throw = throw
         self._waiting: deque[AgentEvent] = deque()
         self._result: AgentResultEvent | None = None
         self._writing = False
@@ -136,11 +142,14 @@ class Commit:
         self._writing = False
         if self.is_over or task.cancelled():  # the loop is being closed
             return
-        if error is None:
-            self._let_out(event)
-        elif isinstance(error, Exception):
-            self._unstored(event, error)
-        self._let_go()
+        try:
+            if error is None:
+                self._let_out(event)
+            elif isinstance(error, Exception):
+                self._unstored(event, error)
+            self._let_go()
+        except BaseException as escaped:
+            self._throw(escaped)
 
     def _let_out(self, event: AgentEvent) -> None:
         if isinstance(event, AgentEndEvent):

@@ -29,6 +29,7 @@ from agentscope_rx.testing import CallRecord, acheck_call, acheck_disposal, paus
 from agentscope_rx.tool import ToolEmitter, tool
 from tests.agent.friend import TOOLS, friend, is_free
 from tests.agent.stores import Watched, bring, check, results, stored
+from tests.laws.harmful import letting_escape_at
 
 pytestmark = pytest.mark.asyncio
 
@@ -449,3 +450,40 @@ async def test_update_state_that_fails_changes_nothing_and_frees_the_session() -
     assert is_free(agent)
     assert (await agent.update_state(lambda state: state)) == before
     assert isinstance(StateSaveError("x"), StateError)
+
+
+@pytest.mark.filterwarnings("ignore::agentscope_rx.errors.MiddlewareProtocolWarning")
+@pytest.mark.parametrize("delay", [None, 0.0])
+async def test_what_an_outer_hook_lets_escape_at_any_event_ends_the_call(delay: float | None) -> None:
+    boom = ValueError("mine")
+    length = len((await acheck_call(friend(), "go")).events)
+    for at in range(1, length + 1):
+        store = Watched()
+        store.delay = delay
+        agent = friend(state_store=store, middlewares=[on_agent(letting_escape_at(at, boom))])
+        record = await acheck_call(agent, "go", outer=True)
+
+        assert record.error is boom
+        assert is_free(agent)
+
+
+@pytest.mark.filterwarnings("ignore::agentscope_rx.errors.MiddlewareProtocolWarning")
+async def test_what_an_outer_hook_lets_escape_at_a_stop_from_outside_ends_the_call() -> None:
+    boom = ValueError("mine")
+
+    def operator(source: rx.Observable[ev.AgentEvent]) -> rx.Observable[ev.AgentEvent]:
+        def subscribe(observer: Any, scheduler: Any = None) -> Any:
+            def on_next(event: ev.AgentEvent) -> None:
+                if isinstance(event, ev.RequestStopEvent):
+                    raise boom
+                observer.on_next(event)
+
+            return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+
+        return rx.Observable(subscribe)
+
+    agent = friend([pause(1), "late"], middlewares=[on_agent(operator)])
+    asyncio.get_running_loop().call_later(0.005, agent.request_stop)
+    record = await acheck_call(agent, "go", outer=True)
+
+    assert record.error is boom

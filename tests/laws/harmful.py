@@ -11,7 +11,7 @@ from reactivex import Observable, operators as ops
 from agentscope_rx import event as ev, operators as agent_ops
 from agentscope_rx.interop import from_async_iterable, to_async_iterable
 
-__all__ = ["OPERATORS"]
+__all__ = ["OPERATORS", "letting_escape_at"]
 
 Events = Observable[ev.AgentEvent]
 Function = Callable[[Events], Any]
