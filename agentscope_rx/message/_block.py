@@ -219,7 +219,7 @@ class ToolResultBlock(ContentBlock):
     @property
     def is_suspended(self) -> bool:
         """Whether the result waits for an outcome from outside."""
-        return self.metadata.get(SUSPENDED) is True
+        return self.state is ToolResultState.RUNNING and self.metadata.get(SUSPENDED) is True
 
     @classmethod
     def text(cls, text: str, *, id: str = "", name: str = "") -> ToolResultBlock:

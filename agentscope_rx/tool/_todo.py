@@ -42,12 +42,12 @@ class TodoTools:
 
     `ReActAgent(…, enable_task_list=True)` gives it to an agent, together with the `TaskReminderMiddleware`
     that keeps the list before the model's eyes. The list is in `AgentState.tasks_context`: each session has
-    its own, and it is saved with it.
+    its own, and it is saved with it. Nobody is asked about it: as to permission it only reads.
 
     Source: Java `TodoTools`.
     """
 
-    @tool(name="todo_write", description=_WRITE, concurrency_safe=False)
+    @tool(name="todo_write", description=_WRITE, concurrency_safe=False, read_only=True)
     def todo_write(self, todos: list[TodoItem], session: SessionState) -> ToolResultBlock:
         """Replace the task list.
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import pytest
 import reactivex as rx
 from attrs import evolve
+from reactivex import operators as ops
 from reactivex.disposable import SerialDisposable
 
 from agentscope_rx import event as ev, operators as agent_ops, wire
@@ -21,7 +22,7 @@ from agentscope_rx.message import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from agentscope_rx.operators import to_msg
+from agentscope_rx.operators import to_msg, to_msgs
 from agentscope_rx.permission import PermissionBehavior, PermissionRule
 from agentscope_rx.state import AgentState
 from agentscope_rx.testing import CallRecord, ScriptedModel, acheck_call
@@ -200,6 +201,9 @@ class Conversation:
         same = [one for one in self.records if one.events and reply_id(one.events) == stored.id]
         joined = rx.from_iterable([event for one in same for event in one.events])
         assert await joined.pipe(to_msg()) == stored, "L4: the joined streams"
+        assert await joined.pipe(to_msgs(), ops.last()) == stored, "L4: a long-lived stream"
+        sent = joined.pipe(ops.map(lambda event: wire.loads_event(wire.dumps_event(event))))
+        assert await sent.pipe(to_msg()) == stored, "L4: the joined streams, read from JSON"
         paused = next((msg for msg in before.context if msg.id == stored.id), None)
         if paused is not None and paused.generate_reason is not None:
             resumed = rx.from_iterable(record.events).pipe(to_msg(seed=paused))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import json
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from attrs import evolve
@@ -23,9 +25,11 @@ from agentscope_rx.message import (
     UserMessage,
 )
 from agentscope_rx.middleware import on_acting
-from agentscope_rx.operators import map_type
+from agentscope_rx.operators import ReplyFold, map_type
 from agentscope_rx.permission import PermissionContextState, PermissionRule
+from agentscope_rx.state import AgentState
 from agentscope_rx.testing import CallRecord, ScriptedModel, acheck_call, check_call, tool_call
+from agentscope_rx.tool import tool
 from tests.agent.asking import (
     CTX,
     Conversation,
@@ -45,6 +49,8 @@ from tests.agent.asking import (
     text_of,
 )
 from tests.agent.stores import Watched
+
+CASES: Final = Path(__file__).parents[1] / "cases" / "events"
 
 TWO_WRITES = ["Let me ", tool_call("write", path="/a"), tool_call("write", path="/b")]
 
@@ -540,6 +546,42 @@ def test_the_ids_of_one_reply_are_unique_so_that_each_answer_finds_its_call(home
     assert len({call.id for call in (*asked(talk.records[0]), b, c)}) == 3
     assert talk.desk.did == ["write /a", "write /c"]
     assert [text for _, _, text in results(resumed)] == ["wrote /a", "Permission denied by user", "wrote /c"]
+
+
+def test_the_attempts_of_a_recorded_pause_are_refused_and_accepted_as_its_case_says() -> None:
+    case = json.loads((CASES / "E14-hitl-paused.json").read_text(encoding="utf-8"))
+    fold = ReplyFold()
+    for event in case["events"]:
+        fold.apply(wire.from_dict(ev.AgentEvent, event))
+    ran: list[str] = []
+    tools = [noting("rm", ran), noting("mv", ran)]
+    talk = Conversation("Done.", toolkit=tools)
+    paused = AgentState(
+        "monday", "ann", context=[fold.message()], reply_id="r1", checkpoint=fold.checkpoint()
+    )
+    talk.agent.update_state(lambda _: paused, CTX).run()
+
+    for attempt in case["resume_attempts"]:
+        metadata = {"agentscope_confirm_results": attempt["confirmResults"]}
+        record = check_call(talk.agent, UserMessage(content=[], metadata=metadata), CTX)
+        if attempt["expect"] == "reject":
+            assert isinstance(record.error, AnswerError), attempt["reason"]
+            assert talk.state == paused
+        else:
+            assert only(record, ev.UserConfirmResultEvent).reply_id == case["expected"]["replyId"]
+            assert sorted(results(record)) == [
+                ("mv", "denied", "Permission denied by user"),
+                ("rm", "success", "rm ran"),
+            ]
+    assert ran == ["rm"]
+
+
+def noting(name: str, ran: list[str]) -> Any:
+    def body() -> str:
+        ran.append(name)
+        return f"{name} ran"
+
+    return tool(name=name, description=name)(body)
 
 
 # All denied.

@@ -93,6 +93,22 @@ def test_an_outcome_is_taken_as_it_is(home: Home) -> None:
     assert resumed.message.get_content_blocks(ToolResultBlock) == [given]
 
 
+@pytest.mark.parametrize("state", [ToolResultState.RUNNING, ToolResultState.ERROR])
+def test_the_suspended_result_itself_may_be_filled_in_and_the_model_gets_to_see_it(
+    state: ToolResultState, home: Home
+) -> None:
+    talk = talk_about([tool_call("phone", number="112")], "ok", home=home)
+    paused = talk.call("go")
+    assert paused.message is not None
+    [waiting] = paused.message.get_content_blocks(ToolResultBlock)
+    resumed = talk.call(ExternalResults(evolve(waiting, output=[TextBlock("busy")], state=state)))
+
+    kept = "success" if state is ToolResultState.RUNNING else "error"
+    assert results(resumed) == [("phone", kept, "busy")]
+    [told] = talk.model.calls[1].messages[-1].get_content_blocks(ToolResultBlock)
+    assert (told.text_content, told.is_suspended) == ("busy", False)
+
+
 def test_partial_outcomes_are_kept_and_the_rest_is_requested_again(home: Home) -> None:
     talk = talk_about(TWO_PAYMENTS, "Paid.", home=home)
     one, two = handed_out(talk.call("go"))

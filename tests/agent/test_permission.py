@@ -373,6 +373,28 @@ def test_an_approved_call_of_a_tool_that_has_gone_has_an_error_result() -> None:
     assert "Tool not found: 'shell'" in text
 
 
+# Tools that an agent brings itself.
+
+
+@pytest.mark.parametrize("mode", list(PermissionMode))
+def test_nobody_is_asked_about_the_tools_that_an_agent_brings_itself(mode: PermissionMode) -> None:
+    toolkit = Toolkit(ToolGroup("desk", "A desk.", [Desk()], active=False), meta_tool=True)
+    talk = Conversation(
+        [
+            tool_call("todo_write", todos=[{"content": "tidy up"}]),
+            tool_call("reset_equipped_tools", to_activate=["desk"]),
+        ],
+        tool_call("generate_response", response={"tidy": True}),
+        toolkit=toolkit,
+        permission=mode,
+        enable_task_list=True,
+    )
+    message = talk.agent.reply("go", CTX, output={"type": "object"}).run()
+
+    assert [state for _, state, _ in results(message)] == ["success"] * 3
+    assert message.structured_output == {"tidy": True}
+
+
 # Java's way to write it down.
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import pytest
+from attrs import evolve
 
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.identity import deterministic
@@ -135,6 +136,13 @@ def test_a_suspended_result_waits_for_its_call() -> None:
     assert (plain.id, plain.name, plain.state) == (CALL.id, CALL.name, ToolResultState.RUNNING)
     assert plain.output == (TextBlock("[Awaiting external execution]"),)
     assert reasoned.output == (TextBlock("ask Bob"),)
+
+
+def test_a_suspended_result_that_was_filled_in_waits_no_more() -> None:
+    outcome = evolve(ToolResultBlock.suspended(CALL), output=[TextBlock("done")])
+
+    assert outcome.is_suspended
+    assert not evolve(outcome, state=ToolResultState.SUCCESS).is_suspended
 
 
 def test_defaults_are_javas() -> None:
