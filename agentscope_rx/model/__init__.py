@@ -39,11 +39,13 @@ from agentscope_rx.model._response import (
 from agentscope_rx.model._to_events import to_events as to_events
 
 if TYPE_CHECKING:
+    from agentscope_rx.model.anthropic import AnthropicModel as AnthropicModel
     from agentscope_rx.model.dashscope import DashScopeModel as DashScopeModel
     from agentscope_rx.model.ollama import OllamaModel as OllamaModel
     from agentscope_rx.model.openai import OpenAIChatModel as OpenAIChatModel
 
 __all__ = [
+    "AnthropicModel",
     "ChatModel",
     "ChatResponse",
     "DashScopeModel",

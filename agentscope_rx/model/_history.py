@@ -7,6 +7,7 @@ turns, in an order that no provider refuses; how a turn is written is all that a
 from __future__ import annotations
 
 import mimetypes
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, final
 
@@ -45,6 +46,8 @@ __all__ = [
     "as_text",
     "history",
 ]
+
+_DATA_URL: Final = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,", re.IGNORECASE)
 
 _KINDS: Final = frozenset({"image", "audio", "video"})
 
@@ -297,6 +300,8 @@ def _media(block: ContentBlock) -> Media | None:
     source = block.source
     if isinstance(source, Base64Source):
         media_type, data, url = source.media_type, source.data, ""
+    elif (head := _DATA_URL.match(source.url)) is not None:
+        media_type, data, url = source.media_type or head[1] or "text/plain", source.url[head.end() :], ""
     else:
         guessed = mimetypes.guess_type(source.url)[0] or f"{kind or 'image'}/*"
         media_type, data, url = source.media_type or guessed, "", source.url

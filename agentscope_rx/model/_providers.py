@@ -28,6 +28,7 @@ def _openai(provider: str) -> ProviderRow:
 
 
 PROVIDERS: Final[Mapping[str, ProviderRow]] = {
+    "anthropic": ProviderRow("agentscope_rx.model.anthropic", "AnthropicModel"),
     "dashscope": ProviderRow("agentscope_rx.model.dashscope", "DashScopeModel"),
     "deepseek": _openai("deepseek"),
     "glm": _openai("glm"),

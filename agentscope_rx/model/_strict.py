@@ -1,18 +1,18 @@
-"""A `response_format` as OpenAI has it, and those who follow OpenAI; its schema for strict mode: pure.
+"""A `response_format` as OpenAI has it, and those who follow OpenAI; schemas for strict mode: pure.
 
-In strict mode the server lets nothing through but what fits the schema; it takes a part of JSON Schema only,
+In strict mode a server lets nothing through but what fits the schema; it takes a part of JSON Schema only,
 and refuses the request for anything else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from agentscope_rx._json import dumps
 
-__all__ = ["response_format", "strict_schema"]
+__all__ = ["Dialect", "response_format", "strict_schema"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -44,25 +44,72 @@ def response_format(wanted: Mapping[str, Any] | None) -> Json | None:
     }
 
 
+class Dialect(NamedTuple):
+    """The part of JSON Schema that a server takes, where it differs from OpenAI's.
+
+    Attributes:
+        in_words: limits that it does not know, either.
+        optional: whether it lets properties be left out.
+        recursive: whether a schema may be part of itself.
+    """
+
+    in_words: frozenset[str] = frozenset()
+    optional: bool = False
+    recursive: bool = True
+
+
+_OPENAI: Final = Dialect()
+
+
 class _LooseError(Exception):
     """A schema says what strict mode has no words for."""
 
 
-def strict_schema(schema: Mapping[str, Any]) -> Json | None:
+def strict_schema(schema: Mapping[str, Any], dialect: Dialect = _OPENAI) -> Json | None:
     """Return a schema for strict mode; None if there is none.
 
     1. What it lets through fits `schema`, apart from limits that strict mode does not know: those, and
        defaults, are told to the model in the description.
-    2. Objects hold all their properties and no others. One that may be left out must have a default, or may
-       be null: else the model would have to make something up.
+    2. Objects hold their properties and no others; all of them, unless the server lets some be left out. Then
+       one that may be left out must have a default, or may be null: else the model would have to make
+       something up.
     """
     try:
-        return _strict(schema) if schema.get("type") == "object" else None
+        strict = _strict(schema, dialect) if schema.get("type") == "object" else None
     except _LooseError:
         return None
+    return strict if strict is None or dialect.recursive or not _is_recursive(strict) else None
 
 
-def _strict(schema: Any) -> Json:
+def _is_recursive(schema: Json) -> bool:
+    """Whether a strict schema is part of itself: one of its references leads back to where it stands."""
+    definitions = {f"#/$defs/{name}": each for name, each in schema.get("$defs", {}).items()}
+    leads = {name: set(_references(each)) for name, each in definitions.items()}
+    if "#" in set(_references(schema)).union(*leads.values()):
+        return True
+    while leads:
+        ends = {name for name, others in leads.items() if not others & leads.keys()}
+        if not ends:
+            return True
+        leads = {name: others for name, others in leads.items() if name not in ends}
+    return False
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, list):
+        for each in cast("list[Any]", schema):
+            yield from _references(each)
+    elif isinstance(schema, dict):
+        for key, value in cast("Json", schema).items():
+            if key == "$ref":
+                yield value
+            elif key in ("anyOf", "items"):
+                yield from _references(value)
+            elif key == "properties":
+                yield from _references(list(value.values()))
+
+
+def _strict(schema: Any, dialect: Dialect) -> Json:
     if not isinstance(schema, Mapping):
         raise _LooseError
     members = dict(cast("Mapping[str, Any]", schema))
@@ -77,20 +124,20 @@ def _strict(schema: Any) -> Json:
     for key, value in members.items():
         match key:
             case "anyOf":
-                result[key] = [_strict(each) for each in value]
+                result[key] = [_strict(each, dialect) for each in value]
             case "$defs" | "properties":
-                result[key] = {name: _strict(each) for name, each in value.items()}
+                result[key] = {name: _strict(each, dialect) for name, each in value.items()}
             case "items":
-                result[key] = _strict(value)
+                result[key] = _strict(value, dialect)
             case "format" if value in _FORMATS:
                 result[key] = value
             case "format":
                 words.append(f"format: {value}")
             case "required" | "additionalProperties":
                 pass
-            case _ if key in _AS_THEY_ARE:
+            case _ if key in _AS_THEY_ARE and key not in dialect.in_words:
                 result[key] = value
-            case _ if key in _IN_WORDS:
+            case _ if key in _IN_WORDS or key in dialect.in_words:
                 words.append(f"{key}: {dumps(value).decode()}")
             case _ if key in _LEFT_OUT:
                 pass
@@ -99,7 +146,7 @@ def _strict(schema: Any) -> Json:
     if _may_be("array", members) and "items" not in members:
         raise _LooseError
     if _may_be("object", members):
-        result["required"] = _required(members)
+        result["required"] = _required(members, dialect)
         result["additionalProperties"] = False
     if words:
         described = [result["description"]] if result.get("description") else []
@@ -107,10 +154,12 @@ def _strict(schema: Any) -> Json:
     return result
 
 
-def _required(members: Json) -> list[str]:
+def _required(members: Json, dialect: Dialect) -> list[str]:
     properties, required = members.get("properties"), members.get("required", ())
     if not isinstance(properties, Mapping):  # any object
         raise _LooseError
+    if dialect.optional:
+        return list(required)
     for name, schema in cast("Mapping[str, Any]", properties).items():
         if name not in required and "default" not in schema and not _may_be_null(schema):
             raise _LooseError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.model.anthropic import provider as anthropic
 from tests.model.dashscope import provider as dashscope
 from tests.model.ollama import provider as ollama
 from tests.model.openai import provider as openai
@@ -10,6 +11,7 @@ from tests.model.provider import Provider
 __all__ = ["PROVIDERS"]
 
 PROVIDERS: tuple[Provider, ...] = (
+    anthropic.PROVIDER,
     dashscope.PROVIDER,
     dashscope.COMPATIBLE,
     ollama.PROVIDER,

@@ -131,7 +131,14 @@ async def test_text_two_calls_side_by_side_and_the_answer_from_their_results(
     provider: Provider, aimock: AIMock
 ) -> None:
     url = aimock(
-        says("weather", "Let me look.", calls("get_weather", city="Paris"), calls("now"), after_tools=False),
+        says(
+            "weather",
+            "Let me look.",
+            calls("get_weather", city="Paris"),
+            calls("now"),
+            after_tools=False,
+            usage={"prompt_tokens": 11, "completion_tokens": 7},
+        ),
         says("weather", "It is sunny in Paris, and this text is long enough for chunks.", after_tools=True),
     )
     model = provider.make(at(url, provider))

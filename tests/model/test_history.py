@@ -146,6 +146,8 @@ def test_calls_and_results_always_come_in_pairs_and_nothing_is_empty(
         (ImageBlock(PNG), IMAGE),
         (DataBlock(LINK), Media("image", "image/png", url="http://x/y.png")),
         (DataBlock(URLSource("http://x/y")), Media("image", "image/*", url="http://x/y")),
+        (DataBlock(URLSource("data:image/png;base64,QUJD")), IMAGE),
+        (DataBlock(URLSource("data:text/csv;charset=utf-8;base64,QQ==")), Media("file", "text/csv", "QQ==")),
         (AudioBlock(URLSource("http://x/y")), Media("audio", "audio/*", url="http://x/y")),
         (VideoBlock(URLSource("http://x/y", "video/mp4")), Media("video", "video/mp4", url="http://x/y")),
         (DataBlock(Base64Source("application/pdf", "QQ==")), Media("file", "application/pdf", "QQ==")),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentscope_rx._typed_json import schema_of_type
-from agentscope_rx.model._strict import response_format, strict_schema
+from agentscope_rx.model._strict import Dialect, response_format, strict_schema
 
 TEXT = {"type": "string"}
 
@@ -99,6 +99,54 @@ def test_a_schema_is_narrowed_to_what_strict_mode_takes(
 )
 def test_what_strict_mode_has_no_words_for_is_no_strict_schema(schema: dict[str, Any]) -> None:
     assert strict_schema(schema) is None
+
+
+NARROW = Dialect(frozenset({"minimum", "pattern"}), optional=True, recursive=False)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (
+            {**an_object(a={"type": "integer", "minimum": 1}, b=TEXT), "required": ["b"]},
+            strict(a={"type": "integer", "description": "(minimum: 1)"}, b=TEXT, required=["b"]),
+        ),
+        (
+            an_object(a={"type": "array", "items": an_object(b={**TEXT, "pattern": "x"})}),
+            strict(
+                a={
+                    "type": "array",
+                    "items": strict(b={**TEXT, "description": '(pattern: "x")'}, required=[]),
+                },
+                required=[],
+            ),
+        ),
+        (
+            {**an_object(a={"$ref": "#/$defs/A"}, b={"$ref": "#/$defs/A"}), "$defs": {"A": an_object()}},
+            {
+                **strict(a={"$ref": "#/$defs/A"}, b={"$ref": "#/$defs/A"}, required=[]),
+                "$defs": {"A": strict(required=[])},
+            },
+        ),
+        (an_object(a={"$ref": "#"}), None),
+        ({**an_object(), "$defs": {"A": an_object(a={"anyOf": [{"$ref": "#/$defs/A"}]})}}, None),
+        (
+            {
+                **an_object(),
+                "$defs": {
+                    "A": an_object(b={"type": "array", "items": {"$ref": "#/$defs/B"}}),
+                    "B": an_object(a={"$ref": "#/$defs/A"}),
+                },
+            },
+            None,
+        ),
+        ({"type": "object"}, None),
+    ],
+)
+def test_a_server_may_take_another_part_of_json_schema(
+    schema: dict[str, Any], expected: dict[str, Any] | None
+) -> None:
+    assert strict_schema(schema, NARROW) == expected
 
 
 def test_the_schema_of_a_class_is_strict() -> None:
