@@ -48,7 +48,7 @@ def says(
     response: dict[str, Any] = {} if content is None else {"content": content}
     if calls:
         response["toolCalls"] = list(calls)
-    timing = {key: more.pop(key) for key in ("latency", "truncateAfterChunks") if key in more}
+    timing = {key: more.pop(key) for key in ("latency", "chunkSize", "truncateAfterChunks") if key in more}
     return {"match": match, "response": response | more, **timing}
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentscope_rx.model.dashscope import DashScopeModel as DashScopeModel
     from agentscope_rx.model.ollama import OllamaModel as OllamaModel
     from agentscope_rx.model.openai import OpenAIChatModel as OpenAIChatModel
+    from agentscope_rx.model.openai_responses import OpenAIResponsesModel as OpenAIResponsesModel
 
 __all__ = [
     "AnthropicModel",
@@ -53,6 +54,7 @@ __all__ = [
     "ModelRegistry",
     "OllamaModel",
     "OpenAIChatModel",
+    "OpenAIResponsesModel",
     "ReplyIds",
     "ResponsePart",
     "ToolCallChunk",

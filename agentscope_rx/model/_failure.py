@@ -34,6 +34,7 @@ _WORDS: Final[Mapping[_Cause, str]] = {
         content_filter content_filtered contentfilter content_policy_violation responsibleaipolicyviolation
         datainspectionfailed data_inspection_failed invalid_prompt sensitive safety image_safety
         prohibited_content recitation blocklist spii refusal 1301
+        image_content_policy_violation bio_policy cyber_policy misalignment_policy_violation
     """,
     ContextTooLongError: """
         context_length_exceeded context_window_exceeded model_context_window_exceeded
@@ -47,7 +48,7 @@ _WORDS: Final[Mapping[_Cause, str]] = {
     OverloadedError: """
         overloaded_error overloaded server_overloaded engine_overloaded engine_overloaded_error unavailable
         service_unavailable service_unavailable_error serviceunavailable modelserviceunavailable
-        model_overloaded slow_down 1305
+        model_overloaded server_is_overloaded slow_down 1305
     """,
 }  # fmt: skip
 _CAUSES: Final = {word: cause for cause, words in _WORDS.items() for word in words.split()}

@@ -38,6 +38,7 @@ PROVIDERS: Final[Mapping[str, ProviderRow]] = {
     "moonshot": _openai("moonshot"),
     "ollama": ProviderRow("agentscope_rx.model.ollama", "OllamaModel"),
     "openai": _openai("openai"),
+    "openai-responses": ProviderRow("agentscope_rx.model.openai_responses", "OpenAIResponsesModel"),
     "openrouter": _openai("openrouter"),
     "vllm": _openai("vllm"),
     "zai": _openai("zai"),

@@ -6,6 +6,7 @@ from tests.model.anthropic import provider as anthropic
 from tests.model.dashscope import provider as dashscope
 from tests.model.ollama import provider as ollama
 from tests.model.openai import provider as openai
+from tests.model.openai_responses import provider as openai_responses
 from tests.model.provider import Provider
 
 __all__ = ["PROVIDERS"]
@@ -16,4 +17,5 @@ PROVIDERS: tuple[Provider, ...] = (
     dashscope.COMPATIBLE,
     ollama.PROVIDER,
     openai.PROVIDER,
+    openai_responses.PROVIDER,
 )  # fmt: skip

@@ -207,7 +207,7 @@ async def test_an_answer_that_breaks_off_is_an_error_with_what_had_come(
     provider: Provider, aimock: AIMock
 ) -> None:
     text = "This is going to be cut off somewhere in the middle of the second sentence."
-    url = aimock(says("cut", text, truncateAfterChunks=4, latency=5))
+    url = aimock(says("cut", text, chunkSize=5, truncateAfterChunks=8, latency=5))
 
     with pytest.raises((ModelConnectionError, IncompleteStreamError)) as caught:
         await ask(provider.make(at(url, provider)), UserMessage("cut"))
