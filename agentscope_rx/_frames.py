@@ -20,6 +20,7 @@ DEFAULT_LIMIT: Final = 16 * 2**20
 
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
 _BOM: Final = b"\xef\xbb\xbf"
+_COLON: Final = ord(":")
 
 
 @final
@@ -53,8 +54,10 @@ class LineReader:
         rest = ended.pop()
         lines: list[bytes] = []
         for line in ended:
-            self._hold(line)
-            lines.append(self._end())
+            if self._parts or self._first or (self._limit is not None and len(line) > self._limit):
+                self._hold(line)
+                line = self._end()
+            lines.append(line)
         self._hold(rest)
         return lines
 
@@ -127,15 +130,12 @@ class NDJSONReader:
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Take the next bytes; return the lines that they end."""
-        return [_line(line, complete=True) for line in self._lines.feed(chunk) if line.strip()]
+        return [Frame(line.decode("utf-8", "replace")) for line in self._lines.feed(chunk) if line.strip()]
 
     def close(self) -> list[Frame]:
         """Return the last line, if it came without an end; it is marked incomplete."""
-        return [_line(line, complete=False) for line in self._lines.close() if line.strip()]
-
-
-def _line(line: bytes, *, complete: bool) -> Frame:
-    return Frame(line.decode("utf-8", "replace"), complete=complete)
+        lines = (line.decode("utf-8", "replace") for line in self._lines.close() if line.strip())
+        return [Frame(line, complete=False) for line in lines]
 
 
 @final
@@ -198,7 +198,8 @@ class SSEReader:
         frames: list[Frame] = []
         for line in self._lines.feed(chunk):
             if line:
-                self._field(line)
+                if line[0] != _COLON:  # a comment
+                    self._field(line)
             else:
                 self.last_event_id = self._id
                 if self._data:

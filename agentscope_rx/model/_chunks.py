@@ -63,6 +63,8 @@ def as_str(value: Any) -> str:
 
 def as_int(value: Any) -> int | None:
     """Return a whole number, also from a text of digits; None if it is none."""
+    if type(value) is int:
+        return value
     try:
         return None if value is None or isinstance(value, bool) else int(value)
     except (TypeError, ValueError, OverflowError):

@@ -63,7 +63,7 @@ class FrameDecoder:
         output = as_object(body.get("output"))
         choice = as_object(next(iter(as_list(output.get("choices"))), None))
         message = as_object(choice.get("message") or choice.get("delta"))
-        parts = list(_parts(message)) or _text(output.get("text"))
+        parts = _parts(message) or _text(output.get("text"))
         if self._so_far is not None:
             parts = self._so_far.new_in(parts)
         finish = _finish(choice.get("finish_reason")) or _finish(output.get("finish_reason"))
@@ -97,18 +97,29 @@ def _finish(reason: Any) -> str:
     return reason if isinstance(reason, str) and reason != "null" else ""
 
 
-def _parts(message: Json) -> Iterator[ResponsePart]:
+def _parts(message: Json) -> list[ResponsePart]:
     """The parts of a message: thinking comes before the text that it led to."""
+    parts: list[ResponsePart] = []
     thinking, signature = as_str(message.get("reasoning_content")), message.get("reasoning_signature")
     if thinking or signature:
-        yield ThinkingBlock(thinking, {"signature": signature} if signature else None)
-    content = message.get("content")
-    yield from _text(content)
-    for part in map(as_object, as_list(content)):
+        parts.append(ThinkingBlock(thinking, {"signature": signature} if signature else None))
+    if content := message.get("content"):
+        parts += _text(content) or _content(as_list(content))
+    if calls := message.get("tool_calls"):
+        parts += _calls(as_list(calls))
+    return parts
+
+
+def _content(parts: list[Any]) -> Iterator[ResponsePart]:
+    """Content as a list of parts, as the multimodal endpoint has it."""
+    for part in map(as_object, parts):
         yield from _text(part.get("text"))
         for kind, media_type in _MEDIA.items():
             yield from _data(part.get(kind), media_type)
-    for call in map(as_object, as_list(message.get("tool_calls"))):
+
+
+def _calls(calls: list[Any]) -> Iterator[ToolCallChunk]:
+    for call in map(as_object, calls):
         function = as_object(call.get("function"))
         yield ToolCallChunk(
             _arguments(function.get("arguments")),
@@ -143,12 +154,14 @@ def _arguments(value: Any) -> str:
 
 def _usage(usage: Json) -> ChatUsage | None:
     """Totals of the call so far; None where nothing was counted."""
+    if not usage:
+        return None
     sent = as_object(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
     received = as_object(usage.get("output_tokens_details"))
     counted = ChatUsage(
-        input_tokens=as_int(usage.get("input_tokens")) or 0,
-        output_tokens=as_int(usage.get("output_tokens")) or 0,
-        cached_tokens=as_int(sent.get("cached_tokens") or usage.get("cached_tokens")) or 0,
+        as_int(usage.get("input_tokens")) or 0,
+        as_int(usage.get("output_tokens")) or 0,
+        as_int(sent.get("cached_tokens") or usage.get("cached_tokens")) or 0,
         reasoning_tokens=as_int(received.get("reasoning_tokens")) or 0,
     )
     return counted if counted.total_tokens else None

@@ -47,12 +47,11 @@ class LineDecoder:
         if line.get("error") or frame.event == "error":
             raise failed(self._name, line)
         self.done = line.get("done") is True
-        parts = tuple(_parts(as_object(line.get("message"))))
-        usage = _usage(line)
-        finish = as_str(line.get("done_reason")) if self.done else ""
-        if not parts and usage is None and not finish:
-            return None
-        return ChatResponse(parts, usage, finish)
+        parts = _parts(as_object(line.get("message")))
+        if not self.done:  # what was counted, and why it ended, is in the last line only
+            return ChatResponse(parts) if parts else None
+        usage, finish = _usage(line), as_str(line.get("done_reason"))
+        return ChatResponse(parts, usage, finish) if parts or usage is not None or finish else None
 
     def close(self) -> None:
         """Check that the answer is whole, now that the stream has ended.
@@ -65,16 +64,22 @@ class LineDecoder:
             )
 
 
-def _parts(message: Json) -> Iterator[ResponsePart]:
+def _parts(message: Json) -> list[ResponsePart]:
     """The parts of a message: thinking comes before the text that it led to."""
-    if thinking := as_str(message.get("thinking")) or as_str(message.get("reasoning_content")):
-        yield ThinkingBlock(thinking)
+    parts: list[ResponsePart] = []
+    if thinking := as_str(message.get("thinking") or message.get("reasoning_content")):
+        parts.append(ThinkingBlock(thinking))
     if text := as_str(message.get("content")):
-        yield TextBlock(text)
-    for image in as_list(message.get("images")):
-        if data := as_str(image):
-            yield DataBlock(Base64Source("image/png", data))
-    for call in map(as_object, as_list(message.get("tool_calls"))):
+        parts.append(TextBlock(text))
+    if images := message.get("images"):
+        parts += (DataBlock(Base64Source("image/png", data)) for data in map(as_str, as_list(images)) if data)
+    if calls := message.get("tool_calls"):
+        parts += _calls(as_list(calls))
+    return parts
+
+
+def _calls(calls: list[Any]) -> Iterator[ToolUseBlock]:
+    for call in map(as_object, calls):
         function = as_object(call.get("function"))
         if name := as_str(function.get("name")):
             yield ToolUseBlock(as_str(call.get("id")), name, content=_arguments(function.get("arguments")))

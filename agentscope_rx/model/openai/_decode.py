@@ -98,12 +98,15 @@ def _parts(delta: Json) -> Iterator[ResponsePart]:
     thinking = as_str(delta.get("reasoning_content")) or as_str(delta.get("reasoning"))
     if thinking:
         yield ThinkingBlock(thinking)
-    yield from _content(as_list(delta.get("content")))
-    for key in ("content", "refusal"):
-        if text := as_str(delta.get(key)):
-            yield TextBlock(text)
-    yield from _images(delta.get("images"))
-    yield from _calls(delta)
+    content = delta.get("content")
+    for text in filter(None, map(as_str, (content, delta.get("refusal")))):
+        yield TextBlock(text)
+    if isinstance(content, list):
+        yield from _content(as_list(content))
+    if images := delta.get("images"):
+        yield from _images(images)
+    if "tool_calls" in delta or "function_call" in delta:
+        yield from _calls(delta)
 
 
 def _content(parts: list[Any]) -> Iterator[ResponsePart]:
@@ -150,6 +153,8 @@ def _arguments(value: Any) -> str:
 
 def _usage(usage: Json) -> ChatUsage | None:
     """Totals of the call so far; None where nothing was counted."""
+    if not usage:
+        return None
     sent = as_object(usage.get("prompt_tokens_details"))
     received = as_object(usage.get("completion_tokens_details"))
     counted = ChatUsage(
