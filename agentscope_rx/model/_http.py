@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from email.utils import parsedate_to_datetime
-from http import HTTPStatus
+from http.client import responses as reasons
 from ipaddress import ip_address
 from typing import Final, final
 from urllib.parse import urlsplit
@@ -159,7 +159,7 @@ async def _http_error(request: Post, response: aiohttp.ClientResponse) -> ModelR
     body = request.redacted(await _error_body(response))
     request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), "")
     retry_after = _retry_after(headers)
-    reason = response.reason or (HTTPStatus(status).phrase if status in HTTPStatus else "")
+    reason = response.reason or reasons.get(status, "")
     said = read_error(body)
     cause, status = cause_of(said, status)
     request_id = request_id or said.request_id

@@ -6,6 +6,7 @@ from typing import Any
 
 from agentscope_rx.model import AnthropicModel, ChatModel
 from agentscope_rx.model.anthropic._decode import MessageDecoder
+from tests.model.anthropic.stream import finish, stop, text
 from tests.model.provider import CITY, KEY, Provider
 
 __all__ = ["PROVIDER"]
@@ -46,22 +47,13 @@ async def sdk(url: str) -> None:
             pass
 
 
-def block(kind: str, **more: Any) -> dict[str, Any]:
-    return {"type": f"content_block_{kind}", "index": 0, **more}
-
-
 PROVIDER = Provider(
     name="anthropic",
     model=MODEL,
     kind="anthropic_sse",
     make=make,
     decoder=lambda params: MessageDecoder("m"),
-    finish=(
-        block("delta", delta={"type": "text_delta", "text": "a"}),
-        block("stop"),
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
-        {"type": "message_stop"},
-    ),
+    finish=(text(0, "a"), stop(0), *finish()),
     path="",
     thinker=MODEL,
     sdk=sdk,

@@ -23,44 +23,20 @@ from agentscope_rx.message import ChatUsage, ContentBlock, TextBlock, ThinkingBl
 from agentscope_rx.model import ChatResponse, ReplyIds, can_pass, to_events
 from agentscope_rx.model.anthropic._decode import MessageDecoder
 from agentscope_rx.operators import to_msg
-
-Json = dict[str, Any]
-STOP: tuple[Json, ...] = (
-    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
-    {"type": "message_stop"},
+from tests.model.anthropic.stream import (
+    Json,
+    args,
+    event,
+    finish,
+    sign,
+    start,
+    stop,
+    text,
+    think,
+    tool,
 )
 
-
-def start(index: int | None, type: str, **more: Any) -> Json:
-    return _event("start", index, content_block={"type": type, **more})
-
-
-def text(index: int | None, text: Any) -> Json:
-    return _event("delta", index, delta={"type": "text_delta", "text": text})
-
-
-def think(index: int | None, thinking: Any) -> Json:
-    return _event("delta", index, delta={"type": "thinking_delta", "thinking": thinking})
-
-
-def sign(index: int | None, signature: Any) -> Json:
-    return _event("delta", index, delta={"type": "signature_delta", "signature": signature})
-
-
-def args(index: int | None, partial: Any) -> Json:
-    return _event("delta", index, delta={"type": "input_json_delta", "partial_json": partial})
-
-
-def stop(index: int | None) -> Json:
-    return _event("stop", index)
-
-
-def _event(kind: str, index: int | None, **more: Any) -> Json:
-    return {"type": f"content_block_{kind}"} | ({} if index is None else {"index": index}) | more
-
-
-def tool(index: int | None, id: str, name: str = "f", **more: Any) -> Json:
-    return start(index, "tool_use", id=id, name=name, **{"input": {}, **more})
+STOP = finish()
 
 
 def responses(*chunks: Json | str) -> list[ChatResponse]:
@@ -234,8 +210,8 @@ def test_what_need_not_wait_goes_out_at_once() -> None:
         pytest.param([start(0, "text") | {"index": "0"}, text(0, "a") | {"index": "0"}, stop(0)], ["a"],
                      id="indexes that are texts"),
         pytest.param([start(0, "text"), text(0, None), text(0, 3), text(0, ""), think(0, "x"), args(0, "{}"),
-                      _event("delta", 0), _event("delta", 0, delta=None),
-                      _event("start", 1, content_block=None), {"type": "ping"}],
+                      event("delta", 0), event("delta", 0, delta=None),
+                      event("start", 1, content_block=None), {"type": "ping"}],
                      [], id="what says nothing"),
     ],
 )  # fmt: skip
@@ -251,8 +227,8 @@ def test_habits_of_other_servers_are_understood(chunks: list[Json], expected: li
 def test_citations_stay_with_their_text() -> None:
     cite = {"type": "citations_delta", "citation": {"cited_text": "x"}}
     found = blocks(
-        start(0, "text", citations=[]), text(0, "a"), _event("delta", 0, delta=cite), text(0, "b"), stop(0),
-        start(1, "text"), text(1, "c"), stop(1), start(2, "text"), _event("delta", 2, delta=cite), stop(2),
+        start(0, "text", citations=[]), text(0, "a"), event("delta", 0, delta=cite), text(0, "b"), stop(0),
+        start(1, "text"), text(1, "c"), stop(1), start(2, "text"), event("delta", 2, delta=cite), stop(2),
     )  # fmt: skip
 
     assert found == [TextBlock("ab", {"citations": [{"cited_text": "x"}]}), TextBlock("c")]
@@ -285,7 +261,7 @@ def test_a_call_shows_before_its_arguments_come() -> None:
     first = events(tool(0, "a"))[2]
 
     assert isinstance(first, ToolCallStartEvent)
-    assert not any(isinstance(event, BlockEvent) for event in events(tool(0, "a")))
+    assert not any(isinstance(each, BlockEvent) for each in events(tool(0, "a")))
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
