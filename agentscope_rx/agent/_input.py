@@ -41,7 +41,8 @@ class ConfirmResults:
         agent.call(ConfirmResults([ConfirmResult(True, call) for call in question.tool_calls]))
 
     Attributes:
-        results: the answers; `tool_call` may be edited, `rules` are accepted for the session.
+        results: the answers; `tool_call` may be edited, `rules` are accepted for the session, with a denial
+            only those that deny or ask.
         reply_id: the reply that asked; needed where several ask, as those of subagents.
     """
 

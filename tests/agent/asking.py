@@ -205,7 +205,7 @@ class Conversation:
         sent = joined.pipe(ops.map(lambda event: wire.loads_event(wire.dumps_event(event))))
         assert await sent.pipe(to_msg()) == stored, "L4: the joined streams, read from JSON"
         paused = next((msg for msg in before.context if msg.id == stored.id), None)
-        if paused is not None and paused.generate_reason is not None:
+        if paused is not None and isinstance(same[-2].events[-1], ev.AgentEndEvent):
             resumed = rx.from_iterable(record.events).pipe(to_msg(seed=paused))
             assert await resumed == stored, "L4: from the paused message"
 
