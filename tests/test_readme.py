@@ -16,6 +16,7 @@ import pytest
 from agentscope_rx import ReActAgent, RuntimeContext, event, operators
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentEventType
 from agentscope_rx.message import ToolResultBlock
+from agentscope_rx.model._providers import PROVIDERS
 from agentscope_rx.testing import ScriptedModel, check_call, tool_call
 from tests.test_layers import LAYERS, is_private
 
@@ -37,6 +38,13 @@ def rows(text: str) -> list[list[str]]:
 
 def code(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_table_of_providers_has_every_class_and_the_section_every_name() -> None:
+    text = section("A real model")
+
+    assert {row[1].strip("`") for row in rows(text)} == {row.name for row in PROVIDERS.values()}
+    assert [name for name in PROVIDERS if f"`{name}:`" not in text] == []
 
 
 def test_the_first_program_prints_the_output_below_it() -> None:
