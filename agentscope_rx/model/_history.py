@@ -45,6 +45,7 @@ __all__ = [
     "arguments_text",
     "as_text",
     "history",
+    "kept",
 ]
 
 _DATA_URL: Final = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,", re.IGNORECASE)
@@ -209,6 +210,15 @@ def history(messages: Iterable[Msg]) -> tuple[Turn, ...]:
                 done[number] = evolve(turn, cached=True)
                 break
     return tuple(turn for turn in done if turn is not None)
+
+
+def kept(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return turns that are to be kept for the next call: up to the end of the system prompt, and all."""
+    marked = list(turns)
+    opening = next((n for n, turn in enumerate(turns) if not isinstance(turn, SystemTurn)), len(turns))
+    for number in {opening - 1, len(turns) - 1} - {-1}:
+        marked[number] = evolve(marked[number], cached=True)
+    return tuple(marked)
 
 
 class _Round:

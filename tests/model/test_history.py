@@ -36,6 +36,7 @@ from agentscope_rx.model._history import (
     arguments_of,
     arguments_text,
     history,
+    kept,
 )
 
 PNG, LINK = Base64Source("image/png", "QUJD"), URLSource("http://x/y.png")
@@ -228,6 +229,22 @@ def test_the_conversation_is_to_be_kept_up_to_the_end_of_a_message_that_says_so(
 
     assert [turn.cached for turn in turns] == [True, False, False, True, False]
     assert not history([UserMessage("hi", metadata={CACHE_CONTROL: "yes"})])[0].cached
+
+
+@pytest.mark.parametrize(
+    ("messages", "marks"),
+    [
+        ([], []),
+        ([UserMessage("hi")], [True]),
+        ([SystemMessage("a"), SystemMessage("b"), UserMessage("hi")], [False, True, True]),
+        ([SystemMessage("a"), UserMessage("hi"), SystemMessage("b"), UserMessage("x")],
+         [True, False, False, True]),
+    ],
+)  # fmt: skip
+def test_a_conversation_can_be_kept_whole_and_its_system_prompt_for_others(
+    messages: list[Msg], marks: list[bool]
+) -> None:
+    assert [turn.cached for turn in kept(history(messages))] == marks
 
 
 def test_long_conversations_take_time_in_proportion() -> None:

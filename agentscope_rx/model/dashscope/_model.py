@@ -48,6 +48,11 @@ class DashScopeModel:
     DashScopeModel("qwen-plus", compatible=True)                         # OpenAI's chat completions
     ```
 
+    1. Thinking, and its signature, go back to the server.
+    2. What is no image, sound or video, as a PDF, is only mentioned to the model.
+    3. `cache_control` marks the system prompt and the end of the conversation for the server's cache; a
+       message with the metadata `_cache_control` is marked by itself.
+
     Args:
         model: the model's name.
         api_key: the key, or a function that returns the one of the moment; else the one in

@@ -19,6 +19,7 @@ from agentscope_rx.model._history import (
     Turn,
     UserTurn,
     arguments_text,
+    kept,
 )
 from agentscope_rx.model._response import GenerateOptions, ToolSchema
 from agentscope_rx.model._strict import response_format
@@ -100,7 +101,7 @@ def choice_of(choice: str | None, tools: Sequence[ToolSchema], thinking: bool | 
 
 def build_request(
     model: str,
-    turns: Iterable[Turn],
+    turns: Sequence[Turn],
     tools: Sequence[ToolSchema],
     options: GenerateOptions,
     *,
@@ -137,6 +138,8 @@ def build_request(
         parameters["tools"] = [_tool(tool) for tool in tools]
         parameters["tool_choice"] = _tool_choice(choice_of(options.tool_choice, tools, thinking))
         parameters["parallel_tool_calls"] = options.parallel_tool_calls
+    if options.cache_control:
+        turns = kept(turns)
     body: Json = {
         "model": model,
         "input": {"messages": build_messages(turns, multimodal=multimodal)},

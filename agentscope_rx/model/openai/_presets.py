@@ -12,10 +12,17 @@ __all__ = ["PRESETS", "Preset", "preset"]
 
 
 class Preset(NamedTuple):
-    """A provider; `reasoning_key` is where its server wants thinking back, empty for nowhere."""
+    """A provider.
+
+    Attributes:
+        defaults: where it is.
+        reasoning_key: where its server wants thinking back; empty for nowhere.
+        cache_marks: whether its server wants to be told what to keep for the next call.
+    """
 
     defaults: Defaults
     reasoning_key: str = ""
+    cache_marks: bool = False
 
 
 _MOONSHOT: Final = Preset(
@@ -53,6 +60,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
             ("DASHSCOPE_COMPATIBLE_BASE_URL",),
         ),
         "reasoning_content",
+        cache_marks=True,
     ),
     "moonshot": _MOONSHOT,
     "kimi": _MOONSHOT,
@@ -70,6 +78,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
             ("OPENROUTER_BASE_URL",),
         ),
         "reasoning",
+        cache_marks=True,
     ),
     "vllm": Preset(
         Defaults("vLLM", "http://127.0.0.1:8000/v1", ("VLLM_API_KEY",), ("VLLM_BASE_URL",), needs_key=False)

@@ -7,7 +7,7 @@ a message for each result.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from agentscope_rx.message import Msg, TextBlock, ThinkingBlock, ToolUseBlock
@@ -21,6 +21,7 @@ from agentscope_rx.model._history import (
     arguments_text,
     as_text,
     history,
+    kept,
 )
 from agentscope_rx.model._response import GenerateOptions, ToolSchema
 from agentscope_rx.model._strict import response_format
@@ -45,6 +46,7 @@ def build_request(
     *,
     max_tokens_key: str = "max_tokens",
     reasoning_key: str | None = None,
+    cache_marks: bool = False,
 ) -> Json:
     """Return the request's body.
 
@@ -55,8 +57,12 @@ def build_request(
         options: how it is to answer.
         max_tokens_key: what the server calls the limit.
         reasoning_key: the key in assistant messages under which thinking goes back; None for not at all.
+        cache_marks: whether the server wants to be told what to keep for the next call.
     """
-    body: Json = {"model": model, "messages": build_messages(messages, reasoning_key=reasoning_key)}
+    turns = history(messages)
+    if cache_marks and options.cache_control:
+        turns = kept(turns)
+    body: Json = {"model": model, "messages": _all_messages(turns, reasoning_key, cache_marks)}
     body["stream"] = True
     body["stream_options"] = {"include_usage": True}
     for name in _SAME:
@@ -85,9 +91,26 @@ def _tool_choice(choice: str | None) -> Json | str | None:
     return {"type": "function", "function": {"name": choice}}
 
 
-def build_messages(messages: Sequence[Msg], *, reasoning_key: str | None = None) -> list[Json]:
+def build_messages(
+    messages: Sequence[Msg], *, reasoning_key: str | None = None, cache_marks: bool = False
+) -> list[Json]:
     """Return the conversation as the API has it."""
-    return [json for turn in history(messages) for json in _messages(turn, reasoning_key)]
+    return _all_messages(history(messages), reasoning_key, cache_marks)
+
+
+def _all_messages(turns: Iterable[Turn], reasoning_key: str | None, cache_marks: bool) -> list[Json]:
+    messages: list[Json] = []
+    for turn in turns:
+        messages += _messages(turn, reasoning_key)
+        if turn.cached and cache_marks:
+            messages[-1]["content"] = _marked(messages[-1]["content"])
+    return messages
+
+
+def _marked(content: str | list[Json]) -> list[Json]:
+    """Content with a mark at its last part, as the servers have it that know marks."""
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [*parts[:-1], {**parts[-1], "cache_control": {"type": "ephemeral"}}]
 
 
 def _messages(turn: Turn, reasoning_key: str | None) -> list[Json]:

@@ -202,6 +202,14 @@ def test_what_is_to_be_kept_is_marked_at_its_last_part(multimodal: bool) -> None
     ]
 
 
+def test_what_is_to_be_kept_may_be_said_for_a_call() -> None:
+    turns = history([SystemMessage("be kind"), UserMessage("hi"), UserMessage("so?")])
+    body = build_request("m", turns, [], GenerateOptions(cache_control=True))
+    contents = [message["content"] for message in body["input"]["messages"]]
+
+    assert ["cache_control" in content[-1] for content in contents] == [True, False, True]
+
+
 @pytest.mark.parametrize(
     ("model", "multimodal"),
     [

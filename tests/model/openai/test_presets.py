@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentscope_rx.errors import ConfigurationError
-from agentscope_rx.message import AssistantMessage, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from agentscope_rx.message import AssistantMessage, ThinkingBlock, ToolResultBlock, ToolUseBlock, UserMessage
 from agentscope_rx.model import GenerateOptions, OpenAIChatModel
 from agentscope_rx.model.openai._presets import PRESETS
 from tests.model.loopback import events, serving
@@ -76,3 +76,16 @@ async def test_only_openais_own_limit_has_the_new_name() -> None:
         await model.stream([])
 
     assert server.bodies[0]["max_tokens"] == 3
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("provider", "marks"), [("openrouter", True), ("dashscope", True), ("vllm", False)])
+async def test_marks_for_a_cache_go_to_whom_is_known_to_want_them(provider: str, marks: bool) -> None:
+    options = GenerateOptions(cache_control=True)
+    async with serving(events(FINISH)) as server:
+        await OpenAIChatModel("m", provider=provider, base_url=server.url, options=options).stream(
+            [UserMessage("hi")]
+        )
+
+    (message,) = server.bodies[0]["messages"]
+    assert ("cache_control" in message["content"][-1]) == marks

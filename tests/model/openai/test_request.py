@@ -27,6 +27,7 @@ from agentscope_rx.message import (
     VideoBlock,
 )
 from agentscope_rx.model import GenerateOptions, ToolSchema
+from agentscope_rx.model._history import CACHE_CONTROL
 from agentscope_rx.model.openai._request import build_messages, build_request
 
 PNG, LINK = Base64Source("image/png", "QUJD"), URLSource("http://x/y.png")
@@ -241,6 +242,33 @@ def test_a_result_without_output_says_how_it_ended(state: ToolResultState) -> No
 def test_a_success_without_output_is_empty() -> None:
     result = ToolResultBlock("a", "f", state=ToolResultState.SUCCESS)
     assert brief(AssistantMessage("me", [use("a"), result]))[1] == "tool a: "
+
+
+def test_servers_that_know_marks_are_told_what_to_keep() -> None:
+    marked = {CACHE_CONTROL: True}
+    messages = (
+        SystemMessage("be kind", metadata=marked),
+        UserMessage(TextBlock("a"), DataBlock(LINK)),
+        AssistantMessage("me", [use("a"), done("a")], metadata=marked),
+        UserMessage("so?"),
+    )
+
+    def contents(**more: Any) -> list[Any]:
+        return [message["content"] for message in build_messages(messages, **more)]
+
+    def cached(text: str) -> list[dict[str, Any]]:
+        return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
+
+    image = {"type": "image_url", "image_url": {"url": "http://x/y.png"}}
+    shown = [{"type": "text", "text": "a"}, image]
+    assert contents() == ["be kind", shown, None, "ok", "so?"]
+    assert contents(cache_marks=True) == [cached("be kind"), shown, None, cached("ok"), "so?"]
+
+    last = build_request("m", messages[:2], [], GenerateOptions(cache_control=True), cache_marks=True)
+    assert last["messages"][1]["content"] == [shown[0], {**image, "cache_control": {"type": "ephemeral"}}]
+    assert build_request("m", messages[:2], [], GenerateOptions(cache_control=True)) == build_request(
+        "m", messages[:2], [], GenerateOptions()
+    )
 
 
 def test_a_bare_request_asks_for_a_stream_with_usage_and_nothing_else() -> None:
