@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeGuard
 
 import reactivex as rx
@@ -10,6 +10,7 @@ from attrs import evolve
 from reactivex import Observable, operators as ops
 
 from agentscope_rx.agent._children import CLOSING
+from agentscope_rx.agent._flight import Flight
 from agentscope_rx.agent._guard import guard
 from agentscope_rx.agent._iterate import iterate
 from agentscope_rx.agent._loop_state import Act, Closing
@@ -27,7 +28,7 @@ from agentscope_rx.event import (
     ToolResultStartEvent,
     ToolResultTextDeltaEvent,
 )
-from agentscope_rx.message import ToolUseBlock
+from agentscope_rx.message import SUSPENDED, ToolUseBlock
 from agentscope_rx.middleware import ActingInput
 from agentscope_rx.tool import Toolkit, run_tool
 
@@ -71,13 +72,15 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
 
     def one(call: ToolUseBlock, rerun: bool) -> Observable[AgentEvent]:
         events = _run_tool(run, call, toolkit)
-        return whole(call.id, results.kept(call.id, events, rerun) if run.has_hook("on_acting") else events)
+        return once(call.id, events, rerun)
 
     def refusal(each: Closing) -> Observable[AgentEvent]:
-        return whole(each.call, results.kept(each.call, rx.from_iterable(run.closing((each,))), False))
+        return once(each.call, rx.defer(lambda _: rx.from_iterable(run.closing((each,)))))
 
-    def whole(call: str, events: Observable[AgentEvent]) -> Observable[AgentEvent]:
-        return rx.concat(rx.from_iterable(run.afresh(call)), events) if call in run.torn else events
+    def once(call: str, events: Observable[AgentEvent], rerun: bool = False) -> Observable[AgentEvent]:
+        if call in run.torn:
+            events = rx.concat(rx.defer(lambda _: rx.from_iterable(run.afresh(call))), events)
+        return results.kept(call, events, rerun) if run.has_hook("on_acting") else events
 
     def core(input: ActingInput) -> Observable[AgentEvent]:
         return rx.defer(lambda _: attempt(input))
@@ -166,27 +169,15 @@ class _Results:
     """What has come of the calls of a phase: results, questions."""
 
     def __init__(self) -> None:
-        self._known: dict[str, list[AgentEvent]] = {}
+        self._flights: dict[str, Flight] = {}
         self._said: list[list[AgentEvent]] = []
 
     def kept(self, call_id: str, events: Observable[AgentEvent], rerun: bool) -> Observable[AgentEvent]:
-        """Give what is known of a call; else its events, to know them once they have come to an end."""
-        known = self._known.get(call_id)
-        if known is not None and not rerun:
-            return rx.from_iterable(known)
-        return rx.defer(lambda _: events.pipe(ops.do_action(self._keeper(call_id))))
-
-    def _keeper(self, call_id: str) -> Callable[[AgentEvent], None]:
-        events: list[AgentEvent] = []
-
-        def keep(event: AgentEvent) -> None:
-            if event.source:  # a subagent's: said once
-                return
-            events.append(event)
-            if isinstance(event, ToolResultEndEvent):
-                self._known[call_id] = events
-
-        return keep
+        """Give the one run that a call has, whether it is still to come, is in the air or has ended."""
+        flight = self._flights.get(call_id)
+        if flight is None or rerun:
+            flight = self._flights[call_id] = Flight(events, _ends)
+        return flight.stream
 
     def said(self, events: Iterable[AgentEvent]) -> Observable[AgentEvent]:
         """Give the events; if the same was said before, those of then."""
@@ -196,6 +187,11 @@ class _Results:
                 return rx.from_iterable(known)
         self._said.append(new)
         return rx.from_iterable(new)
+
+
+def _ends(event: AgentEvent) -> bool:
+    """Whether a run of a call has come to its end, and not to that of a torn result."""
+    return type(event) is ToolResultEndEvent and event.metadata.get(SUSPENDED) is not False
 
 
 def _content(event: AgentEvent) -> AgentEvent:

@@ -277,12 +277,15 @@ class Run:
         return tuple(newest[id] for id in ids if id in newest)
 
     def closing(self, closings: Collection[Closing]) -> Iterator[AgentEvent]:
-        """Give calls that do not run their result."""
+        """Give calls that do not run their result; that of a torn one stands below what it has said."""
         names = {call.id: call.name for call in self.calls([each.call for each in closings])}
-        return closing(self.reply_id, closings, names)
+        below = (evolve(c, text=f"\n{c.text}") if c.call in self.torn else c for c in closings)
+        return closing(self.reply_id, below, names)
 
     def afresh(self, call_id: str) -> Iterator[AgentEvent]:
         """Give what lets a torn result begin afresh, once."""
+        if call_id not in self.torn:
+            return
         self.torn.discard(call_id)
         for call in self.calls([call_id]):
             yield from afresh(self.reply_id, call)

@@ -30,7 +30,15 @@ from agentscope_rx.message import (
 from agentscope_rx.middleware import MiddlewareBase, on_acting, on_agent, on_model_call, on_reasoning
 from agentscope_rx.model import ChatResponse
 from agentscope_rx.store import InMemoryAgentStateStore
-from agentscope_rx.testing import CallRecord, acheck_call, check_call, pause, thinking, tool_call
+from agentscope_rx.testing import (
+    CallRecord,
+    acheck_call,
+    acheck_disposal,
+    check_call,
+    pause,
+    thinking,
+    tool_call,
+)
 from agentscope_rx.tool import ToolEmitter, Toolkit, tool
 from tests.agent.friend import friend, is_free
 from tests.agent.stores import Watched, bring
@@ -583,6 +591,18 @@ async def test_an_interrupt_of_a_paused_reply_closes_it_and_tells_all_of_it(
     assert is_free(agent)
     assert (await acheck_call(agent, "and now?")).error is None
     assert_closed(prompt(agent))
+
+
+@pytest.mark.asyncio
+async def test_what_a_tool_had_said_whose_call_was_left_stays_above_the_interrupt() -> None:
+    agent = friend([tool_call("count", to=5)], "later")
+    names = (await acheck_call(friend([tool_call("count", to=5)], "later"), "go")).names
+    await acheck_disposal(agent, "go", after=names.index("ToolResultTextDelta") + 1)
+    await agent.interrupt()
+
+    [result] = agent.get_agent_state().context[-1].get_content_blocks(ToolResultBlock)
+    assert result.text_content == "0 \nError: interrupted by the user"
+    assert result.state is ToolResultState.INTERRUPTED
 
 
 @pytest.mark.asyncio
