@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, Generic, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable, SingleAssignmentDisposable
@@ -19,6 +19,9 @@ T = TypeVar("T")
 
 GRACE: Final = 5.0
 """How long, in seconds, a disposed call may take to clean up before its session is freed all the same."""
+
+_ATTEMPTS: Final = 2
+"""How often a call writes; the first time may be when its loop begins to be closed."""
 
 
 class Keeper(Protocol):
@@ -47,7 +50,9 @@ def in_turn(
        begins.
     2. When the body ends or is disposed, waits (bounded) until every task of the call has ended, keeps, and
        only then frees the session; an end is forwarded after that.
-    3. A call whose event loop was closed under it is kept and frees the session when the next one comes.
+    3. Where there is something to write, an event loop that is being closed (as by `asyncio.run`, at its end
+       or after a Ctrl-C) disposes the call and lets it write.
+    4. A call whose event loop was closed under it is kept and frees the session when the next one comes.
 
     Errors: those of the body (a failing keeper is added as a note), and of the keeper.
     """
@@ -82,12 +87,18 @@ class _Turn(Generic[T]):
         self._subscription = SingleAssignmentDisposable()
         self._begun = False
         self._over = False
+        self._ended: asyncio.Event | None = None
+        self._then: Callable[[Exception | None], None] = self._report
 
     def go(self) -> None:
         if self._over:
             self._gate.leave()
             return
         self._begun = True
+        if self._keeper.write is not None:
+            # Already under way when the loop is closed: that cancels what has not begun before it can.
+            self._ended = asyncio.Event()
+            self._create(self._stay(self._ended))
         part = self._scheduler.part(self._escaped)
         try:
             events = self._body(part)
@@ -100,6 +111,7 @@ class _Turn(Generic[T]):
     def give_up(self) -> None:
         self._over = True
         self._report(self._kept())
+        self._keeper.left()
 
     def dispose(self) -> None:
         if self._over:
@@ -132,33 +144,55 @@ class _Turn(Generic[T]):
 
     def _when_clean(self, then: Callable[[Exception | None], None]) -> None:
         self._over = True
-        self._scheduler.post(lambda: self._wait_and_release(then))  # an end may come on any thread
+        self._scheduler.post(lambda: self._end(then))  # an end may come on any thread
 
-    def _wait_and_release(self, then: Callable[[Exception | None], None]) -> None:
-        if self._scheduler.is_idle and self._keeper.write is None:
-            self._release(then, self._kept())
-            return
+    def _end(self, then: Callable[[Exception | None], None]) -> None:
+        self._then = then
+        if self._ended is not None:
+            self._ended.set()
+        elif self._scheduler.is_idle:
+            self._release(self._kept())
+        else:
+            self._create(self._clean())
 
+    def _create(self, cleaning: Coroutine[Any, Any, Exception | None]) -> None:
         # A callback, and no code behind an await: a loop that is being closed cancels even what never ran.
-        cleaning = self._scheduler.create_task(self._clean(), detached=True)
-        cleaning.add_done_callback(
-            lambda task: self._release(then, self._kept() if task.cancelled() else _outcome(task))
+        task = self._scheduler.create_task(cleaning, detached=True)
+        task.add_done_callback(
+            lambda task: self._release(self._kept() if task.cancelled() else _outcome(task))
         )
 
+    async def _stay(self, ended: asyncio.Event) -> Exception | None:
+        try:
+            await ended.wait()
+        except asyncio.CancelledError:
+            _go_on()
+            self._over = True
+            self._subscription.dispose()
+        return await self._clean()
+
     async def _clean(self) -> Exception | None:
-        await self._scheduler.drained(GRACE)
+        try:
+            await self._scheduler.drained(GRACE)
+        except asyncio.CancelledError:
+            _go_on()
         unsaved = self._kept()
         if self._keeper.write is None:
             return unsaved
-        try:
-            await self._keeper.write()
-        except Exception as error:
-            return error
+        for _ in range(_ATTEMPTS):
+            try:
+                await self._keeper.write()
+                break
+            except asyncio.CancelledError:
+                _go_on()
+            except Exception as error:
+                return error
         return unsaved
 
-    def _release(self, then: Callable[[Exception | None], None], unsaved: Exception | None) -> None:
+    def _release(self, unsaved: Exception | None) -> None:
+        self._over = True
         self._gate.leave()
-        then(unsaved)
+        self._then(unsaved)
         self._keeper.left()
 
     def _kept(self) -> Exception | None:
@@ -177,3 +211,10 @@ class _Turn(Generic[T]):
 def _outcome(cleaning: asyncio.Task[Exception | None]) -> Exception | None:
     raised = cleaning.exception()
     return cleaning.result() if raised is None else as_error(raised)
+
+
+def _go_on() -> None:
+    """Take back a cancellation: it comes from a loop that is being closed, and waits for all its tasks."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agentscope_rx._repr import Name
-from agentscope_rx.errors import ConfigurationError, StateSaveError
+from agentscope_rx.errors import ConfigurationError, StateConflictError, StateSaveError
 from agentscope_rx.state import AgentState
 from agentscope_rx.store._store import ABSENT, AgentStateStore, StateKey
 
@@ -24,6 +24,8 @@ class StateSlot:
 
     1. Saves happen one after the other, in the order in which they were asked for.
     2. Whoever waits for a save may be cancelled: it still happens, and the next one knows its version.
+    3. A save that failed, or was cancelled itself, may have happened all the same: what it has stored is no
+       conflict for the next one.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class StateSlot:
         self.version = ABSENT
         self._store = store
         self._newest: asyncio.Task[None] | None = None
+        self._doubtful: list[AgentState] = []
 
     async def load(self) -> AgentState | None:
         """Return what is stored, if anything is.
@@ -65,5 +68,20 @@ class StateSlot:
     async def _after(self, earlier: asyncio.Task[None] | None, state: AgentState, durable: bool) -> None:
         if earlier is not None:
             await asyncio.wait([earlier])
-        expected = self.version if self._policy is ConflictPolicy.FAIL else None
-        self.version = await self._store.save(self.key, state, expected, durable=durable)
+        try:
+            self.version = await self._save(state, durable)
+        except BaseException:
+            self._doubtful.append(state)
+            raise
+        self._doubtful.clear()
+
+    async def _save(self, state: AgentState, durable: bool) -> str:
+        if self._policy is ConflictPolicy.OVERWRITE:
+            return await self._store.save(self.key, state, None, durable=durable)
+        try:
+            return await self._store.save(self.key, state, self.version, durable=durable)
+        except StateConflictError:
+            stored = await self._store.load(self.key) if self._doubtful else None
+            if stored is None or stored.state not in self._doubtful:
+                raise
+            return await self._store.save(self.key, state, stored.version, durable=durable)

@@ -170,14 +170,17 @@ async def interrupt_at_each_event(
     late: int = 5,
 ) -> None:
     """Check the laws on calls that are interrupted; at the last events it may be too late for it."""
-    length = len((await acheck_call(make(), "go", outer=outer)).events)
+    agent = make()
+    length = len((await acheck_call(agent, "go", outer=outer)).events)
+    # Over a store, an interrupt that comes too late is a call of its own, which the laws would find there.
+    last = length if agent.state_store is None else length - late
     reasons: list[GenerateReason] = []
-    for number in range(length % every or every, length + 1, every):
+    for number in range(last % every or every, last + 1, every):
         reason = await interrupt_at(number, make(), way, outer)
         if reason is not None:
             reasons.append(reason)
     assert set(reasons[: -late // every]) == {GenerateReason.INTERRUPTED}
-    assert GenerateReason.MODEL_STOP in reasons[-2:]
+    assert GenerateReason.MODEL_STOP in reasons[-2:] or last < length
 
 
 async def interrupt_at(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from attrs import evolve
@@ -14,17 +18,17 @@ from agentscope_rx import event as ev
 from agentscope_rx.agent import ConfirmResults, ExternalResults, ReActAgent, RuntimeContext
 from agentscope_rx.errors import OpenCallsError, StateConflictError, StateLoadError
 from agentscope_rx.event import ConfirmResult
-from agentscope_rx.interop import from_coroutine
+from agentscope_rx.interop import from_coroutine, to_async_iterable
 from agentscope_rx.message import ToolResultBlock
 from agentscope_rx.middleware import on_acting, on_reasoning
-from agentscope_rx.testing import acheck_call, acheck_disposal, tool_call
+from agentscope_rx.testing import acheck_call, acheck_disposal, pause, tool_call
 from agentscope_rx.tool import tool
 from tests.agent.friend import ANN, friend, is_free, lookup
 from tests.agent.stores import bring, check, key_of, stored
 from tests.store.backends import KINDS, LASTING, Backend, make
 from tests.store.test_store_contract import DAMAGE, ODD_NAMES
 
-pytestmark = pytest.mark.asyncio
+ROOT: Final = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=KINDS)
@@ -41,6 +45,7 @@ def over(backend: Backend, *script: Any, **options: Any) -> ReActAgent:
     return friend(*script, state_store=backend.open(), **options)
 
 
+@pytest.mark.asyncio
 async def test_a_conversation_goes_on_with_an_agent_made_anew(backend: Backend) -> None:
     first = over(backend)
     record = await check(first, "go", ANN)
@@ -55,6 +60,7 @@ async def test_a_conversation_goes_on_with_an_agent_made_anew(backend: Backend) 
     assert [msg.text_content for msg in context[2:]] == ["What did I say?", "You said go."]
 
 
+@pytest.mark.asyncio
 async def test_questions_are_answered_through_agents_made_anew(backend: Backend) -> None:
     runs: list[str] = []
 
@@ -85,6 +91,7 @@ async def test_questions_are_answered_through_agents_made_anew(backend: Backend)
     assert runs == ["bob"]
 
 
+@pytest.mark.asyncio
 async def test_each_call_loads_what_others_have_stored_meanwhile(backend: Backend) -> None:
     mine, other = over(backend, "one", "three"), over(backend, "two", "four")
     for number, agent in enumerate([mine, other, mine, other]):
@@ -94,6 +101,7 @@ async def test_each_call_loads_what_others_have_stored_meanwhile(backend: Backen
     assert texts == ["0", "one", "1", "two", "2", "three", "3", "four"]
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("damage", ["nothing", "half", "another session"])
 async def test_a_load_that_fails_fails_the_call_and_is_never_an_empty_session(
     lasting: Backend, damage: str
@@ -123,6 +131,7 @@ async def test_a_load_that_fails_fails_the_call_and_is_never_an_empty_session(
     assert agent.get_agent_state(ANN).context[0].text_content == "hello"
 
 
+@pytest.mark.asyncio
 async def test_a_call_may_be_disposed_at_any_event_and_gone_on_with_by_another_agent(
     backend: Backend,
 ) -> None:
@@ -155,6 +164,7 @@ async def test_a_call_may_be_disposed_at_any_event_and_gone_on_with_by_another_a
         assert all(runs.count(name) == 1 for name in finished)
 
 
+@pytest.mark.asyncio
 async def test_sessions_of_any_names_are_stored_apart(backend: Backend) -> None:
     agent = over(backend, lambda asked: f"you said {asked.text}")
     names = [name for name in ODD_NAMES if name][:: 1 if backend.kind == "memory" else 4]
@@ -172,6 +182,7 @@ async def awaited(stream: Any) -> Any:
     return await stream
 
 
+@pytest.mark.asyncio
 async def test_what_update_state_changes_is_stored(backend: Backend) -> None:
     agent = over(backend, lambda asked: str(len(asked.messages)))
     await check(agent, "hello", ANN)
@@ -202,6 +213,7 @@ def behind(hook: Any, meddle: Any) -> Any:
     return hook(lambda events: events.pipe(ops.concat(from_coroutine(meddle).pipe(ops.ignore_elements()))))
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("policy", ["fail", "overwrite"])
 @pytest.mark.parametrize("when", ["before the tools", "in a tool", "after the tools", "at the end"])
 async def test_a_conflict_ends_the_call_well_or_is_overwritten_and_runs_nothing_twice(
@@ -254,3 +266,94 @@ async def test_a_conflict_ends_the_call_well_or_is_overwritten_and_runs_nothing_
 
     again = await check(agent, "again", ANN)  # it goes on from what the other has stored
     assert again.error is None or isinstance(again.error, OpenCallsError)
+
+
+# The end of a program.
+
+
+def left_at_the_end(agent: ReActAgent, how: str) -> None:
+    """Run a program that ends in the middle of a call, when some words have come."""
+
+    async def main() -> None:
+        spoken = asyncio.Event()
+
+        def see(event: ev.AgentEvent) -> None:
+            if isinstance(event, ev.TextBlockDeltaEvent):
+                spoken.set()
+
+        call = agent.call("go", ANN).pipe(ops.do_action(see))
+        match how:
+            case "it fails":
+                call.subscribe()
+                await spoken.wait()
+                raise KeyError("mine")
+            case "it breaks out of the loop":
+                async for event in to_async_iterable(call):
+                    if isinstance(event, ev.TextBlockDeltaEvent):
+                        return
+            case "it is cancelled":
+                waiting = asyncio.ensure_future(awaited(call))
+                await spoken.wait()
+                waiting.cancel()
+            case "it disposes":
+                subscription = call.subscribe()
+                await spoken.wait()
+                subscription.dispose()
+            case _:
+                call.subscribe()
+                await spoken.wait()
+
+    with suppress(KeyError):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["it ends", "it fails", "it breaks out of the loop", "it is cancelled", "it disposes"],
+)
+def test_a_program_that_ends_in_a_call_leaves_it_stored(backend: Backend, how: str) -> None:
+    agent = over(backend, ["some words ", pause(30), "never"])
+    left_at_the_end(agent, how)
+    found = asyncio.run(stored(agent, ANN))
+
+    assert found is not None
+    assert [msg.text_content.split(" ")[0] for msg in found.context] == ["go", "some"]
+    assert found == agent.get_agent_state(ANN)
+    assert is_free(agent, ANN)
+
+
+SCRIPT: Final = """
+import sys, threading, time
+from agentscope_rx.event import TextBlockDeltaEvent
+from agentscope_rx.testing import pause
+from tests.agent.friend import ANN, friend
+from tests.store.backends import open_store
+
+kind, place, end = sys.argv[1:]
+spoken = threading.Event()
+agent = friend(["some words ", pause(30), "never"], state_store=open_store(kind, place))
+if end == "it ends":
+    agent.call("go", ANN).subscribe(lambda event: isinstance(event, TextBlockDeltaEvent) and spoken.set())
+    spoken.wait()
+else:
+    def ctrl_c():
+        import os, signal
+        spoken.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=ctrl_c).start()
+    from reactivex import operators as ops
+    seen = ops.do_action(lambda event: isinstance(event, TextBlockDeltaEvent) and spoken.set())
+    agent.call("go", ANN).pipe(seen).run()
+"""
+
+
+@pytest.mark.parametrize("end", ["it ends", "Ctrl-C"])
+def test_a_plain_script_that_ends_in_a_call_leaves_it_stored(lasting: Backend, end: str) -> None:
+    command = [sys.executable, "-c", SCRIPT, lasting.kind, lasting.place, end]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert ("KeyboardInterrupt" in done.stderr) == (end == "Ctrl-C")
+    found = asyncio.run(stored(over(lasting), ANN))
+
+    assert found is not None
+    assert [msg.text_content.split(" ")[0] for msg in found.context] == ["go", "some"]

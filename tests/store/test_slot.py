@@ -134,3 +134,39 @@ async def test_a_store_that_gives_up_has_failed_and_cancels_nobody() -> None:
 
     with pytest.raises(StateSaveError, match="the store gave up"):
         await StateSlot(GivesUp(), ANN).save(a_state())
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("how", ["it fails", "it is cancelled"])
+async def test_what_a_save_has_stored_whose_answer_was_lost_is_no_conflict(how: str) -> None:
+    class Forgetful(InMemoryAgentStateStore):
+        lost = 1
+
+        async def save(self, *args: Any, **options: Any) -> str:
+            version = await super().save(*args, **options)
+            if self.lost:
+                self.lost -= 1
+                raise OSError("the line broke") if how == "it fails" else asyncio.CancelledError
+            return version
+
+    store = Forgetful()
+    slot = StateSlot(store, ANN)
+    with pytest.raises(OSError if how == "it fails" else StateSaveError):
+        await slot.save(a_state(ANN, 1))
+    await slot.save(a_state(ANN, 2))
+    assert await count_of(store) == 2
+
+    store.lost = 2
+    for number in (3, 4):
+        with pytest.raises((OSError, StateSaveError)):
+            await slot.save(a_state(ANN, number))
+    await slot.save(a_state(ANN, 5))
+    assert await count_of(store) == 5
+
+    store.lost = 1
+    with pytest.raises((OSError, StateSaveError)):
+        await slot.save(a_state(ANN, 6))
+    await store.save(ANN, a_state(ANN, 70), None)
+    with pytest.raises(StateConflictError):
+        await slot.save(a_state(ANN, 8))
+    assert await count_of(store) == 70
