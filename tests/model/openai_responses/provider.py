@@ -66,6 +66,5 @@ PROVIDER = Provider(
         {"type": "response.completed", "response": {"id": "r", "status": "completed"}},
     ),
     thinker="gpt-5",
-    counts=False,
     sdk=sdk,
 )
