@@ -24,7 +24,7 @@ from agentscope_rx.event import (
     AgentStartEvent,
     ToolResultEndEvent,
 )
-from agentscope_rx.interop import CallScheduler, as_error, from_coroutine, goes_on
+from agentscope_rx.interop import CallScheduler, from_coroutine
 from agentscope_rx.message import Msg, ToolResultState
 from agentscope_rx.operators import ReplyFold, with_source
 
@@ -67,10 +67,6 @@ class Heard:
     questions: tuple[Question, ...] = ()
 
 
-def _as_it_is(agent: Agent) -> Agent:
-    return agent
-
-
 class Children:
     """The subagents of one call.
 
@@ -86,8 +82,8 @@ class Children:
         self,
         scheduler: CallScheduler,
         plan: Plan,
-        around: Children | None = None,
-        adopt: Callable[[Agent], Agent] = _as_it_is,
+        around: Children | None,
+        adopt: Callable[[Agent], Agent],
     ) -> None:
         self.reply_id = plan.reply_id
         self.depth = 0 if around is None else around.depth + 1
@@ -125,15 +121,6 @@ class Children:
         ) -> abc.DisposableBase:
             subscription = SerialDisposable()
 
-            def emit(event: AgentEvent) -> None:
-                try:
-                    observer.on_next(event)
-                except BaseException as error:
-                    leave()
-                    observer.on_error(as_error(error))
-                    if goes_on(error):
-                        raise
-
             def on_next(event: AgentEvent) -> None:
                 if type(event) is ToolResultEndEvent:
                     known = event.state is ToolResultState.RUNNING and Waiting.of(event.metadata) is not None
@@ -146,7 +133,7 @@ class Children:
                 subscription.dispose()
                 place.leave(self._leave)
 
-            place = self._places[call_id] = _Place(emit)
+            place = self._places[call_id] = _Place(observer.on_next)
             subscription.disposable = events.subscribe(
                 on_next, observer.on_error, observer.on_completed, scheduler=scheduler
             )

@@ -37,6 +37,11 @@ TWO = Waiting(
     (Question("two", ASKS, ("a",)), Question("two", WAITS, ("x",))),
 )
 ALL = {"k1": ONE, "k2": TWO}
+OUTSIDE = Waiting(
+    "s/one/k1",
+    GenerateReason.TOOL_SUSPENDED,
+    (Question("one", WAITS, ("x",)), Question("below", WAITS, ("y",))),
+)
 
 
 def yes(*ids: str, reply_id: str | None = None) -> ConfirmResults:
@@ -61,6 +66,7 @@ def outcomes(*ids: str, reply_id: str | None = None) -> ExternalResults:
         (yes("own", "c"), ALL, Routed(yes("own"), {"k1": yes("c")})),
         (outcomes("out"), ALL, Routed(outcomes("out"))),
         (outcomes("self", "x"), ALL, Routed(outcomes("self"), {"k2": outcomes("x")})),
+        (outcomes("y", "x"), {"k1": OUTSIDE}, Routed(None, {"k1": outcomes("x", "y")})),
         (outcomes("x", reply_id="two"), ALL, Routed(None, {"k2": outcomes("x", reply_id="two")})),
     ],
 )

@@ -293,6 +293,56 @@ async def test_an_interrupt_ends_the_subagents_first_and_well(stored: bool) -> N
     assert said.text_content == "stop that"
 
 
+@pytest.mark.asyncio
+async def test_a_subagent_that_is_interrupted_directly_is_an_interrupted_result() -> None:
+    child = agent("child", ["Wait. ", tool_call("wait", {"seconds": 5}, "w")], toolkit=[wait])
+    boss = parent(child)
+
+    def interrupt(event: ev.AgentEvent) -> None:
+        if isinstance(event, ev.ToolResultStartEvent) and event.source == "main/child":
+            child.interrupt(RuntimeContext("parent/child/k1"))
+
+    message = await boss.call("hi").pipe(ops.do_action(interrupt), agent_ops.to_msg())
+
+    assert message.text_content == "PARENT"
+    (result,) = message.get_content_blocks(ToolResultBlock)
+    assert (result.state, result.text_content) == (
+        ToolResultState.INTERRUPTED,
+        "Error: interrupted by the user",
+    )
+
+
+class Odd(BaseException):
+    """What no `except Exception` catches."""
+
+
+@pytest.mark.parametrize("error", [ValueError("mine"), Odd("mine")], ids=["error", "exit"])
+def test_an_operator_that_lets_an_exception_escape_ends_the_call_and_the_subagents_well(
+    error: BaseException,
+) -> None:
+    """An operator written by hand, as those of RxPY let none escape."""
+
+    def raises(source: Observable[ev.AgentEvent]) -> Observable[ev.AgentEvent]:
+        def subscribe(observer: Any, scheduler: Any = None) -> Any:
+            def on_next(event: ev.AgentEvent) -> None:
+                observer.on_next(event)
+                if event.source and isinstance(event, ev.ToolResultStartEvent):
+                    raise error
+
+            return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+
+        return Observable(subscribe)
+
+    child = agent("child", ["Wait. ", tool_call("wait", {"seconds": 5}, "w")], toolkit=[wait])
+    boss = parent(child, middlewares=[on_acting(raises)])
+
+    record = check_call(boss, "hi")
+
+    assert record.error is error or (record.error is not None and record.error.__cause__ is error)
+    (message,) = check_subagents(boss, record.events)["main/child"]
+    assert message.generate_reason is GenerateReason.INTERRUPTED
+
+
 def nested() -> ReActAgent:
     grand = agent("grand", ["Hm. ", tool_call("add", {"a": 1, "b": 2}, "a")], "GRAND", toolkit=[add])
     child = agent(

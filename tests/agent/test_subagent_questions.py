@@ -566,6 +566,18 @@ def test_who_is_interrupted_directly_is_an_interrupted_result() -> None:
     assert reason(done) is GenerateReason.MODEL_STOP
 
 
+def test_an_interrupt_finds_nothing_to_close_where_somebody_has_closed_it() -> None:
+    boss = family()
+    check_call(boss, "hi")
+    boss.subagent("child").interrupt(RuntimeContext("parent/child/k1")).run()
+
+    end = boss.interrupt().run()
+
+    assert isinstance(end, ev.AgentEndEvent)
+    (result,) = boss.get_agent_state().context[-1].get_content_blocks(ToolResultBlock)
+    assert result.state is ToolResultState.INTERRUPTED
+
+
 class Asker:
     """An agent of somebody else's making, that asks before it answers."""
 
