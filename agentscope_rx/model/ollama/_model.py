@@ -50,7 +50,7 @@ class OllamaModel:
         think: whether the model is to think, or how much, as `low`; None leaves it to the server.
             `thinking_budget` and `reasoning_effort` of the options say so, too.
         keep_alive: how long the model stays loaded: seconds, or a text as `5m`.
-        max_line_bytes: what one line of the stream may have.
+        max_event_bytes: what one line of the stream may have.
         native_structured_output: whether agents ask for structured output by a `response_format`; a server
             that gets one calls no tools, so it is for agents without.
 
@@ -69,7 +69,7 @@ class OllamaModel:
         num_ctx: int | None = None,
         think: bool | str | None = None,
         keep_alive: float | str | None = None,
-        max_line_bytes: int = 16 * 2**20,
+        max_event_bytes: int = 16 * 2**20,
         native_structured_output: bool = False,
     ) -> None:
         self._server = Server(
@@ -80,7 +80,7 @@ class OllamaModel:
             timeout=timeout,
             connect_timeout=connect_timeout,
             options=options,
-            max_event_bytes=max_line_bytes,
+            max_event_bytes=max_event_bytes,
         )
         self._num_ctx = num_ctx
         self._think = think

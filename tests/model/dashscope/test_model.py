@@ -20,10 +20,13 @@ from agentscope_rx.errors import (
     RateLimitedError,
 )
 from agentscope_rx.message import (
+    AssistantMessage,
     Base64Source,
     ChatUsage,
     DataBlock,
+    SystemMessage,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
     URLSource,
     UserMessage,
@@ -37,6 +40,7 @@ from agentscope_rx.model import (
     resolve_model,
     supports_native_structured_output,
 )
+from agentscope_rx.model._history import CACHE_CONTROL
 from agentscope_rx.tool import tool
 from tests.model.loopback import Handler, Server, events, serving, status
 
@@ -115,6 +119,51 @@ async def test_the_request_carries_what_the_model_and_the_call_say() -> None:
         "result_format": "message", "incremental_output": True, "temperature": 0.1, "max_tokens": 9,
         "enable_thinking": True, "enable_search": True, "tool_choice": "auto",
     }  # fmt: skip
+
+
+@pytest.mark.asyncio
+async def test_options_and_thinking_are_what_the_official_client_sends() -> None:
+    from dashscope import AsyncClient
+
+    wanted = {"type": "json_object"}
+    options = GenerateOptions(
+        temperature=0.5, top_p=0.9, top_k=3, max_tokens=9, presence_penalty=0.2, seed=7, stop=("END",),
+        thinking_budget=5, parallel_tool_calls=True, tool_choice="auto", response_format=wanted,
+        extra_body={"parameters": {"repetition_penalty": 1.1}},
+    )  # fmt: skip
+    said = AssistantMessage("me", [ThinkingBlock("hm", {"signature": "s"}), TextBlock("hello")])
+    asked = [
+        SystemMessage("be kind", metadata={CACHE_CONTROL: True}),
+        UserMessage("hi"),
+        said,
+        UserMessage("so?"),
+    ]
+    system = {"type": "text", "text": "be kind", "cache_control": {"type": "ephemeral"}}
+    function = {"name": "add", "description": "Adds.", "parameters": {"type": "object", "properties": {}}}
+    async with serving(frames(*HELLO)) as server:
+        await model_at(server, enable_search=True).stream(asked, [ToolSchema("add", "Adds.")], options)
+        async with AsyncClient(api_key=KEY, base_url=f"{root(server)}/api/v1", protocol="native") as client:
+            answer = await client.chat.completions.create(
+                model="qwen-plus",
+                messages=[
+                    {"role": "system", "content": [system]},
+                    {"role": "user", "content": "hi"},
+                    {"role": "assistant", "content": "hello", "reasoning_content": "hm",
+                     "reasoning_signature": "s"},
+                    {"role": "user", "content": "so?"},
+                ],
+                tools=[{"type": "function", "function": function}],
+                temperature=0.5, top_p=0.9, top_k=3, max_tokens=9, presence_penalty=0.2, seed=7, stop=["END"],
+                enable_thinking=True, thinking_budget=5, parallel_tool_calls=True, tool_choice="auto",
+                response_format=wanted, repetition_penalty=1.1, enable_search=True, stream=True,
+            )  # fmt: skip
+            async for _ in answer:
+                pass
+
+    ours, theirs = server.bodies
+    assert ours == theirs
+    assert [request.path for request in server.requests] == [TEXT, TEXT]
+    assert [request.headers["X-DashScope-SSE"] for request in server.requests] == ["enable", "enable"]
 
 
 IMAGE = DataBlock(Base64Source("image/png", "QUJD"))

@@ -9,8 +9,9 @@ import pytest
 from aiohttp import web
 from reactivex import operators as ops
 
+from agentscope_rx.agent import ReActAgent
 from agentscope_rx.errors import ConfigurationError, ModelHTTPError, ModelResponseError
-from agentscope_rx.message import TextBlock, UserMessage
+from agentscope_rx.message import AssistantMessage, TextBlock, ThinkingBlock, ToolUseBlock, UserMessage
 from agentscope_rx.model import (
     ChatResponse,
     GenerateOptions,
@@ -19,6 +20,7 @@ from agentscope_rx.model import (
     resolve_model,
     supports_native_structured_output,
 )
+from agentscope_rx.tool import tool
 from tests.model.loopback import Handler, serving, status
 
 
@@ -74,6 +76,103 @@ async def test_the_request_carries_what_the_model_and_the_call_say(monkeypatch: 
     assert (body["model"], body["stream"], body["think"], body["keep_alive"]) == ("qwen3", True, True, "1h")
     assert body["options"] == {"temperature": 0.1, "num_predict": 9, "num_ctx": 4096}
     assert body["tools"][0]["function"]["name"] == "add"
+
+
+SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+
+
+@pytest.mark.asyncio
+async def test_options_and_thinking_are_what_the_official_client_sends() -> None:
+    from ollama import AsyncClient
+
+    options = GenerateOptions(
+        temperature=0.5, top_p=0.9, top_k=3, max_tokens=9, frequency_penalty=0.1, presence_penalty=0.2,
+        seed=7, stop=("END",), response_format=SCHEMA, extra_body={"options": {"min_p": 0.1}},
+    )  # fmt: skip
+    said = AssistantMessage("me", [ThinkingBlock("hm"), TextBlock("hello")])
+    async with serving(lines(*HELLO)) as server:
+        model = OllamaModel("qwen3", base_url=server.url, num_ctx=4096, think="low", keep_alive="1h")
+        await model.stream([UserMessage("hi"), said, UserMessage("so?")], (), options)
+        async with AsyncClient(server.url) as client:
+            answer = await client.chat(
+                "qwen3",
+                [
+                    {"role": "user", "content": "hi"},
+                    {"role": "assistant", "content": "hello", "thinking": "hm"},
+                    {"role": "user", "content": "so?"},
+                ],
+                options={
+                    "temperature": 0.5, "top_p": 0.9, "top_k": 3, "num_predict": 9, "frequency_penalty": 0.1,
+                    "presence_penalty": 0.2, "seed": 7, "stop": ["END"], "num_ctx": 4096, "min_p": 0.1,
+                },
+                format=SCHEMA,
+                think="low",
+                keep_alive="1h",
+                stream=True,
+            )  # fmt: skip
+            async for _ in answer:
+                pass
+
+    ours, theirs = server.bodies
+    assert ours == {key: value for key, value in theirs.items() if key != "tools"}
+    assert theirs["tools"] == []  # which is none
+
+
+@tool
+def weather(city: str) -> str:
+    """Says the weather in a city."""
+    return f"windy in {city}"
+
+
+def call(city: str) -> dict[str, Any]:
+    return {"function": {"name": "weather", "arguments": {"city": city}}}
+
+
+ASKING = (
+    {"message": {"role": "assistant", "content": "", "thinking": "Two "}, "done": False},
+    {"message": {"role": "assistant", "content": "", "thinking": "cities."}, "done": False},
+    line("Let me look."),
+    {"message": {"role": "assistant", "content": "", "tool_calls": [call("Oslo"), call("Rome")]}},
+    END,
+)
+
+
+@pytest.mark.asyncio
+async def test_an_agent_thinks_runs_its_tools_and_answers() -> None:
+    async def converse(request: web.Request) -> web.StreamResponse:
+        asked = (await request.json())["messages"][-1]["role"] == "user"
+        return await lines(*(ASKING if asked else (line("Both are windy."), END)))(request)
+
+    async with serving(converse) as server:
+        agent = ReActAgent("me", model=OllamaModel("m", base_url=server.url), toolkit=[weather])
+        reply = await agent.reply("How is the weather?")
+
+    assert [block.type for block in reply.content] == [
+        "thinking", "text", "tool_use", "tool_use", "tool_result", "tool_result", "text",
+    ]  # fmt: skip
+    oslo, rome = reply.get_content_blocks(ToolUseBlock)
+    assert oslo.id != rome.id
+    assert reply.text_content.endswith("Both are windy.")
+    assert server.bodies[1]["messages"][1:] == [
+        {"role": "assistant", "content": "Let me look.", "thinking": "Two cities.",
+         "tool_calls": [
+             {"id": oslo.id, "function": {"name": "weather", "arguments": {"city": "Oslo"}}},
+             {"id": rome.id, "function": {"name": "weather", "arguments": {"city": "Rome"}}}]},
+        {"role": "tool", "content": "windy in Oslo", "tool_name": "weather", "tool_call_id": oslo.id},
+        {"role": "tool", "content": "windy in Rome", "tool_name": "weather", "tool_call_id": rome.id},
+    ]  # fmt: skip
+
+
+@pytest.mark.asyncio
+async def test_an_agent_without_tools_can_have_the_answer_held_to_a_schema() -> None:
+    async with serving(lines(line('{"x": '), line("3}"), END)) as server:
+        model = OllamaModel("m", base_url=server.url, native_structured_output=True)
+        reply = await ReActAgent("me", model=model).reply("x?", output=SCHEMA)
+
+    assert reply.structured_output == {"x": 3}
+    (sent,) = server.bodies
+    assert sent["format"]["properties"] == SCHEMA["properties"]
+    assert "tools" not in sent
 
 
 @pytest.mark.asyncio
