@@ -41,6 +41,7 @@ from agentscope_rx.model._to_events import to_events as to_events
 if TYPE_CHECKING:
     from agentscope_rx.model.anthropic import AnthropicModel as AnthropicModel
     from agentscope_rx.model.dashscope import DashScopeModel as DashScopeModel
+    from agentscope_rx.model.gemini import GeminiModel as GeminiModel
     from agentscope_rx.model.ollama import OllamaModel as OllamaModel
     from agentscope_rx.model.openai import OpenAIChatModel as OpenAIChatModel
     from agentscope_rx.model.openai_responses import OpenAIResponsesModel as OpenAIResponsesModel
@@ -50,6 +51,7 @@ __all__ = [
     "ChatModel",
     "ChatResponse",
     "DashScopeModel",
+    "GeminiModel",
     "GenerateOptions",
     "ModelRegistry",
     "OllamaModel",

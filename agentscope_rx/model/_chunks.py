@@ -12,7 +12,7 @@ from agentscope_rx._json import loads
 from agentscope_rx.errors import BadModelOutputError
 from agentscope_rx.model._failure import failed
 
-__all__ = ["Json", "as_int", "as_list", "as_object", "as_str", "object_in"]
+__all__ = ["Json", "as_int", "as_list", "as_object", "as_str", "json_in", "object_in"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -20,8 +20,8 @@ _SHOWN: Final = 300
 """Characters of what cannot be read in an error."""
 
 
-def object_in(frame: Frame, name: str) -> Json | None:
-    """Return the JSON object in a frame; None if there is none, or a last one that the end has cut.
+def json_in(frame: Frame, name: str) -> Any:
+    """Return the JSON value in a frame; None if there is none, or a last one that the end has cut.
 
     Errors: `BadModelOutputError` for what is no JSON; `ModelResponseError` for an event `error` that holds no
         object. `name` is what they call the model.
@@ -39,11 +39,15 @@ def object_in(frame: Frame, name: str) -> Json | None:
         raise BadModelOutputError(
             f"{name} sent an event that is no JSON ({error}): {data[:_SHOWN]!r}"
         ) from error
-    if isinstance(value, dict):
-        return cast("Json", value)
-    if frame.event == "error":
+    if frame.event == "error" and not isinstance(value, dict):
         raise failed(name, str(value))
-    return None
+    return cast("Any", value)
+
+
+def object_in(frame: Frame, name: str) -> Json | None:
+    """Return the JSON object in a frame, as `json_in` does; None if it is another value."""
+    value = json_in(frame, name)
+    return cast("Json", value) if isinstance(value, dict) else None
 
 
 def as_object(value: Any) -> Json:

@@ -46,6 +46,7 @@ __all__ = [
     "as_text",
     "history",
     "kept",
+    "signature_of",
 ]
 
 _DATA_URL: Final = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,", re.IGNORECASE)
@@ -70,6 +71,7 @@ class Media(Brief):
         url: the address; empty if the data is here.
         name: the file's name, if it has one.
         hints: how closely the model is to look, as `min_pixels` and `fps`.
+        metadata: what the provider wants back unchanged.
     """
 
     kind: str
@@ -78,6 +80,7 @@ class Media(Brief):
     url: str = ""
     name: str | None = None
     hints: Mapping[str, float] = field(default=EMPTY, hash=False)
+    metadata: Mapping[str, Any] | None = field(default=None, hash=False, repr=False)
 
     @property
     def subtype(self) -> str:
@@ -306,7 +309,9 @@ def _parts(blocks: Sequence[ContentBlock]) -> tuple[TextBlock | Media, ...]:
 def _media(block: ContentBlock) -> Media | None:
     if not isinstance(block, DataBlock | ImageBlock | AudioBlock | VideoBlock) or block.source is None:
         return None
-    kind, name = ("", block.name) if isinstance(block, DataBlock) else (block.type, None)
+    kind, name, metadata = block.type, None, None
+    if isinstance(block, DataBlock):
+        kind, name, metadata = "", block.name, block.metadata
     source = block.source
     if isinstance(source, Base64Source):
         media_type, data, url = source.media_type, source.data, ""
@@ -316,7 +321,7 @@ def _media(block: ContentBlock) -> Media | None:
         guessed = mimetypes.guess_type(source.url)[0] or f"{kind or 'image'}/*"
         media_type, data, url = source.media_type or guessed, "", source.url
     kind = kind or media_type.partition("/")[0]
-    return Media(kind if kind in _KINDS else "file", media_type, data, url, name, _hints(block))
+    return Media(kind if kind in _KINDS else "file", media_type, data, url, name, _hints(block), metadata)
 
 
 def _hints(block: ContentBlock) -> Mapping[str, float]:
@@ -333,6 +338,12 @@ def as_text(parts: Iterable[TextBlock | Media]) -> str:
     """Return texts joined by line ends, and what stands in for media where only text can be."""
     texts = (part.text if isinstance(part, TextBlock) else part.mention for part in parts)
     return "\n".join(text for text in texts if text)
+
+
+def signature_of(block: ThinkingBlock) -> str | None:
+    """Return the signature of thinking, for those who call it so; not Gemini's, which they would refuse."""
+    kept = block.metadata or {}
+    return None if "thoughtSignature" in kept else kept.get("signature")
 
 
 def arguments_text(call: ToolUseBlock) -> str:

@@ -31,6 +31,7 @@ PROVIDERS: Final[Mapping[str, ProviderRow]] = {
     "anthropic": ProviderRow("agentscope_rx.model.anthropic", "AnthropicModel"),
     "dashscope": ProviderRow("agentscope_rx.model.dashscope", "DashScopeModel"),
     "deepseek": _openai("deepseek"),
+    "gemini": ProviderRow("agentscope_rx.model.gemini", "GeminiModel"),
     "glm": _openai("glm"),
     "kimi": _openai("kimi"),
     "llama.cpp": _openai("llama.cpp"),

@@ -41,6 +41,7 @@ class Provider:
         sdk: None if there is no official SDK.
         sdk_lacks: what we send and the official SDK does not, by its place in the body, with the reason; `*`
             stands for the items of a list.
+        sdk_spells: keys that the official SDK writes as the server also knows them: theirs, and ours.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Provider:
     counts: bool = True
     sdk: SdkCall | None = None
     sdk_lacks: Mapping[str, str] = {}
+    sdk_spells: Mapping[str, str] = {}
 
     def reader(self) -> FrameReader:
         """Return what cuts its bytes into frames."""

@@ -8,7 +8,7 @@ import pytest
 
 from agentscope_rx._frames import Frame
 from agentscope_rx.errors import BadModelOutputError, ModelResponseError
-from agentscope_rx.model._chunks import as_int, as_list, as_object, as_str, object_in
+from agentscope_rx.model._chunks import as_int, as_list, as_object, as_str, json_in, object_in
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,13 @@ from agentscope_rx.model._chunks import as_int, as_list, as_object, as_str, obje
 )
 def test_a_frame_holds_an_object_or_nothing(frame: Frame, value: Any) -> None:
     assert object_in(frame, "m") == value
+
+
+def test_a_frame_may_hold_a_list() -> None:
+    assert json_in(Frame("[1]"), "m") == [1]
+    assert json_in(Frame("[1", complete=False), "m") is None
+    with pytest.raises(ModelResponseError, match="1"):
+        json_in(Frame("[1]", event="error"), "m")
 
 
 def test_what_is_no_json_is_an_error_and_an_error_may_be_no_json() -> None:

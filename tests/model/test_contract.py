@@ -6,6 +6,7 @@ A provider comes in with its row in `tests/model/providers.py`.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -302,9 +303,18 @@ async def test_what_is_sent_is_what_the_official_sdk_sends(provider: Provider) -
     (ours, theirs), (our_body, their_body) = server.requests, server.bodies
     for place in provider.sdk_lacks:
         assert cut(our_body, *place.split("."))
-    assert our_body == their_body
+    assert our_body == respelled(their_body, provider.sdk_spells)
     assert (ours.method, ours.path_qs) == (theirs.method, theirs.path_qs)
     assert credentials(ours) == credentials(theirs) != {}
+
+
+def respelled(value: Any, ours: Mapping[str, str]) -> Any:
+    """Write keys as we do."""
+    if isinstance(value, list):
+        return [respelled(each, ours) for each in value]
+    if isinstance(value, dict):
+        return {ours.get(key, key): respelled(each, ours) for key, each in value.items()}
+    return value
 
 
 def cut(value: Any, key: str, *keys: str) -> int:

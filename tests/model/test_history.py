@@ -144,6 +144,7 @@ def test_calls_and_results_always_come_in_pairs_and_nothing_is_empty(
     ("block", "media"),
     [
         (DataBlock(PNG, name="a.png"), Media("image", "image/png", "QUJD", name="a.png")),
+        (DataBlock(PNG, metadata={"s": 1}), Media("image", "image/png", "QUJD", metadata={"s": 1})),
         (ImageBlock(PNG), IMAGE),
         (DataBlock(LINK), Media("image", "image/png", url="http://x/y.png")),
         (DataBlock(URLSource("http://x/y")), Media("image", "image/*", url="http://x/y")),

@@ -20,6 +20,7 @@ from agentscope_rx.model._history import (
     UserTurn,
     arguments_text,
     kept,
+    signature_of,
 )
 from agentscope_rx.model._response import GenerateOptions, ToolSchema
 from agentscope_rx.model._strict import response_format
@@ -235,7 +236,7 @@ def _round(turn: AssistantTurn, multimodal: bool) -> list[Json]:
 
 def _thinking(blocks: Sequence[ThinkingBlock]) -> Json:
     thinking = "".join(block.thinking for block in blocks)
-    signature = next((block.metadata.get("signature") for block in reversed(blocks) if block.metadata), None)
+    signature = next(filter(None, map(signature_of, reversed(blocks))), None)
     return _without_none({"reasoning_content": thinking or None, "reasoning_signature": signature})
 
 

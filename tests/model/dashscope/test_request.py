@@ -122,6 +122,14 @@ def test_arguments_that_were_no_object_are_sent_as_one() -> None:
     assert message["tool_calls"] == [call("a", '{"invalid_json":"{\\"x\\": \\"cu"}')]
 
 
+def test_a_signature_of_gemini_goes_to_nobody_else() -> None:
+    thinking = ThinkingBlock("hm", {"signature": "s", "thoughtSignature": "s", "covers": 2})
+
+    assert sent(AssistantMessage("me", [thinking, TextBlock("x")])) == [
+        {"role": "assistant", "content": "x", "reasoning_content": "hm"}
+    ]
+
+
 def test_a_signature_goes_back_with_its_thinking() -> None:
     blocks = [ThinkingBlock("hm", {"signature": "s"}), TextBlock("x")]
 
