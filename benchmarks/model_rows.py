@@ -12,6 +12,7 @@ from agentscope_rx.message import TextBlock
 from agentscope_rx.model import ChatResponse
 from agentscope_rx.model._provider import Decoder, decoded
 from agentscope_rx.model.dashscope._decode import FrameDecoder
+from agentscope_rx.model.gemini._decode import ChunkDecoder as GeminiDecoder
 from agentscope_rx.model.ollama._decode import LineDecoder
 from agentscope_rx.model.openai._decode import ChunkDecoder
 from benchmarks._comparison import Comparison, Rival, at_most
@@ -58,6 +59,15 @@ def _dashscope(number: int) -> Any:
     return {"output": {"choices": [choice]}, "usage": usage, "request_id": "5cf1a1e0-3b0c-9c1e"}
 
 
+def _gemini(number: int) -> Any:
+    content = {"parts": [{"text": _WORD}], "role": "model"}
+    usage = {"promptTokenCount": 22, "candidatesTokenCount": number, "totalTokenCount": 31 + number}
+    usage["promptTokensDetails"] = [{"modality": "TEXT", "tokenCount": 22}]
+    usage["thoughtsTokenCount"] = 9
+    head = {"modelVersion": "gemini-2.5-flash", "responseId": "cMzKaJ2xIYGbz7IPs6_UuAU"}
+    return {"candidates": [{"content": content, "index": 0}], "usageMetadata": usage, **head}
+
+
 def _ollama(_: int) -> Any:
     message = {"role": "assistant", "content": _WORD}
     return {"model": "qwen3", "created_at": "2025-01-01T00:00:00.123456Z", "message": message, "done": False}
@@ -79,6 +89,14 @@ _STREAMS = (
         _dashscope,
         {"output": {"choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}},
         "id:1\nevent:result\n:HTTP_STATUS/200\ndata:{}\n\n".format,
+    ),
+    _Stream(
+        "Gemini",
+        SSEReader,
+        GeminiDecoder,
+        _gemini,
+        {"candidates": [{"content": {"parts": [{"text": ""}]}, "finishReason": "STOP", "index": 0}]},
+        "data: {}\r\n\r\n".format,
     ),
     _Stream(
         "Ollama",

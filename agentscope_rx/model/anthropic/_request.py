@@ -22,10 +22,11 @@ from agentscope_rx.model._history import (
     UserTurn,
     arguments_of,
     history,
+    signature_of,
 )
 from agentscope_rx.model._response import GenerateOptions, ToolSchema
 from agentscope_rx.model._strict import Dialect, strict_schema
-from agentscope_rx.model.anthropic._kept import CALL_MEMBERS, REDACTED, SERVER_BLOCK, SIGNATURE
+from agentscope_rx.model.anthropic._kept import CALL_MEMBERS, REDACTED, SERVER_BLOCK
 from agentscope_rx.model.anthropic._models import Known, known
 
 __all__ = ["SAMPLING", "build_request"]
@@ -271,7 +272,7 @@ def _thought(block: ThinkingBlock) -> Json | None:
         return dict(server_block)
     if (data := kept.get(REDACTED)) is not None:
         return {"type": "redacted_thinking", "data": data}
-    if (signature := kept.get(SIGNATURE)) is not None:
+    if (signature := signature_of(block)) is not None:
         return {"type": "thinking", "thinking": block.thinking, "signature": signature}
     return None
 

@@ -8,7 +8,7 @@ good.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
 from agentscope_rx._frames import Frame
 from agentscope_rx._json import dumps
@@ -41,6 +41,11 @@ _HELD_BACK: Final = frozenset({
 _ASKED_WRONG: Final = frozenset({"MISSING_THOUGHT_SIGNATURE"})
 """Ends that come again with the same request; all others are the model's bad luck."""
 
+_COUNTED: Final = (
+    "promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount",
+    "cachedContentTokenCount",
+)  # fmt: skip
+
 _SHOWN: Final = 1000
 """Characters of the explanation of a bad end in the error's message."""
 
@@ -58,7 +63,7 @@ class ChunkDecoder:
         self._finish = ""
         self._blocked = ""
         self._explanation = ""
-        self._counts: Json = {}
+        self._counts: dict[str, int] = dict.fromkeys(_COUNTED, 0)
 
     @property
     def whole(self) -> bool:
@@ -88,10 +93,10 @@ class ChunkDecoder:
             if is_error or chunk.get("error"):
                 raise failed(self._name, chunk)
             name = as_str(chunk.get("responseId")) or name
-            if counts := as_object(chunk.get("usageMetadata")):
-                self._counts.update(counts)
-                counted = True
-            if feedback := as_object(chunk.get("promptFeedback")):
+            if "usageMetadata" in chunk:
+                counted = self._count(as_object(chunk["usageMetadata"])) or counted
+            if "promptFeedback" in chunk:
+                feedback = as_object(chunk["promptFeedback"])
                 self._blocked = _reason(feedback, "blockReason") or self._blocked
                 self._explanation = as_str(feedback.get("blockReasonMessage"))
             for candidate in map(as_object, as_list(chunk.get("candidates"))):
@@ -103,7 +108,7 @@ class ChunkDecoder:
                     self._explanation = as_str(candidate.get("finishMessage"))
         if not (parts or counted or finish):
             return None
-        return ChatResponse(parts, _usage(self._counts) if counted else None, finish, name)
+        return ChatResponse(parts, self._usage() if counted else None, finish, name)
 
     def close(self) -> None:
         """Check that the answer is whole and good, now that the stream has ended.
@@ -125,19 +130,35 @@ class ChunkDecoder:
                 type=self._finish,
             )
 
+    def _count(self, counts: Json) -> bool:
+        """Take the counts that are there; what is left out stays. Return whether there are any."""
+        found = {key: as_int(counts[key]) or 0 for key in _COUNTED if counts.get(key) is not None}
+        self._counts.update(found)
+        return bool(found)
+
+    def _usage(self) -> ChatUsage:
+        prompt, tools, said, thought, cached = self._counts.values()
+        return ChatUsage(prompt + tools, said + thought, cached, reasoning_tokens=thought)
+
     def _parts(self, content: Json) -> Iterator[ResponsePart]:
-        for part in map(as_object, as_list(content.get("parts"))):
-            signature = as_str(part.get(SIGNATURE))
-            signed: Json = {SIGNATURE: signature} if signature else {}
-            if (call := part.get("functionCall")) is not None:
-                yield self._call(as_object(call), signed)
-            elif (source := _source(part)) is not None:
-                kept = {"thought": True, **signed} if part.get("thought") is True else signed
-                yield DataBlock(source, metadata=kept or None)
-            elif not _is_text(part) and any(isinstance(value, dict) for value in part.values()):
-                yield TextBlock("", {PART: part})  # of a tool that the server runs
-            elif _is_text(part) or signed:
-                yield _text(as_str(part.get("text")), signed, thought=part.get("thought") is True)
+        for part in as_list(content.get("parts")):
+            if isinstance(part, dict):
+                yield from self._part(cast("Json", part))
+
+    def _part(self, part: Json) -> Iterator[ResponsePart]:
+        text, thought = part.get("text"), part.get("thought") is True
+        signature = as_str(part.get(SIGNATURE))
+        signed: Json = {SIGNATURE: signature} if signature else {}
+        if (call := part.get("functionCall")) is not None:
+            yield self._call(as_object(call), signed)
+        elif isinstance(text, str):
+            yield _text(text, signed, thought=thought)
+        elif (source := _source(part)) is not None:
+            yield DataBlock(source, metadata={**({"thought": True} if thought else {}), **signed} or None)
+        elif any(isinstance(value, dict) for value in part.values()):  # of a tool that the server runs
+            yield TextBlock("", {PART: part})
+        elif signed:
+            yield _text("", signed, thought=thought)
 
     def _call(self, call: Json, signed: Json) -> ToolUseBlock:
         """A call, which comes whole; without arguments it has none."""
@@ -152,10 +173,6 @@ class ChunkDecoder:
             None if args is None or given == args else args if isinstance(args, str) else dumps(args).decode()
         )
         return ToolUseBlock(as_str(call.get("id")), name, given, text, signed)
-
-
-def _is_text(part: Json) -> bool:
-    return isinstance(part.get("text"), str)
 
 
 def _text(text: str, signed: Json, *, thought: bool) -> TextBlock | ThinkingBlock:
@@ -179,15 +196,3 @@ def _reason(value: Json, key: str) -> str:
     """A reason in the provider's word; the one that says that there is none is left out."""
     reason = as_str(value.get(key))
     return "" if reason.endswith("_UNSPECIFIED") else reason
-
-
-def _usage(counts: Json) -> ChatUsage:
-    def tokens(*keys: str) -> int:
-        return sum(as_int(counts.get(key)) or 0 for key in keys)
-
-    return ChatUsage(
-        input_tokens=tokens("promptTokenCount", "toolUsePromptTokenCount"),
-        output_tokens=tokens("candidatesTokenCount", "thoughtsTokenCount"),
-        cached_tokens=tokens("cachedContentTokenCount"),
-        reasoning_tokens=tokens("thoughtsTokenCount"),
-    )

@@ -175,6 +175,7 @@ def test_blank_texts_are_not_sent_and_an_answer_to_go_on_with_ends_without_blank
     [
         (SIGNED, {"type": "thinking", "thinking": "hm", "signature": "s"}),
         (ThinkingBlock("", {"signature": "s"}), {"type": "thinking", "thinking": "", "signature": "s"}),
+        (ThinkingBlock("hm", {"signature": "s", "thoughtSignature": "s"}), None),
         (ThinkingBlock("hm", {"signature": ""}), {"type": "thinking", "thinking": "hm", "signature": ""}),
         (ThinkingBlock("", {"redacted_thinking": "r"}), {"type": "redacted_thinking", "data": "r"}),
         (ThinkingBlock("", {"server_block": {"type": "server_tool_use", "id": "s", "input": {}}}),

@@ -78,7 +78,6 @@ PROVIDER = Provider(
     finish=(chunk(None, {"text": "a"}), chunk("STOP")),
     path="/v1beta",
     thinker=MODEL,
-    counts=False,
     sdk=sdk,
     sdk_spells=SPELLED,
 )

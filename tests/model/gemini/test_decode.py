@@ -200,6 +200,7 @@ def test_what_was_answered_goes_back_part_by_part(answer: list[dict[str, Any]]) 
         ({"functionCall": {"id": "i", "name": "f", "args": None}}, ToolUseBlock("i", "f")),
         ({"functionCall": {"name": "f", "args": '{"x":1}'}}, ToolUseBlock("", "f", content='{"x":1}')),
         ({"functionCall": {"name": "f", "args": [1]}}, ToolUseBlock("", "f", content="[1]")),
+        ({"text": "", "functionCall": {"name": "f"}}, ToolUseBlock("", "f")),
         (SIGNED, ToolUseBlock("fc1", "f", {"x": 1}, metadata={"thoughtSignature": "sig"})),
         (CODE, TextBlock("", {"part": CODE})),
     ],
@@ -234,7 +235,7 @@ def test_media_are_data_blocks(part: dict[str, Any], source: Any, metadata: Any)
 
 def test_usage_counts_on_and_what_a_chunk_leaves_out_stays() -> None:
     first = {"promptTokenCount": 9, "cachedContentTokenCount": 4, "toolUsePromptTokenCount": 1}
-    second = {"thoughtsTokenCount": 5, "candidatesTokenCount": None}
+    second = {"thoughtsTokenCount": 5, "promptTokenCount": None}
     third = {"promptTokenCount": 9, "candidatesTokenCount": 3, "thoughtsTokenCount": 5, "totalTokenCount": 17}
     answered = decode(
         chunk(usageMetadata=first), chunk(usageMetadata=second), chunk(), chunk("STOP", usageMetadata=third)
