@@ -342,8 +342,8 @@ def as_text(parts: Iterable[TextBlock | Media]) -> str:
 
 def signature_of(block: ThinkingBlock) -> str | None:
     """Return the signature of thinking, for those who call it so; not Gemini's, which they would refuse."""
-    kept = block.metadata or {}
-    return None if "thoughtSignature" in kept else kept.get("signature")
+    metadata = block.metadata or {}
+    return None if "thoughtSignature" in metadata else metadata.get("signature")
 
 
 def arguments_text(call: ToolUseBlock) -> str:

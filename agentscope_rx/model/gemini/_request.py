@@ -203,9 +203,6 @@ def _speaker(turn: UserTurn) -> list[Json]:
 def _part(part: TextBlock | Media) -> Json:
     if isinstance(part, TextBlock):
         return {"text": part.text}
-    head, comma, data = part.url.partition(";base64,")
-    if comma and head.startswith("data:"):
-        return {"inlineData": {"mimeType": head.removeprefix("data:"), "data": data}}
     pace = {"videoMetadata": {"fps": part.hints["fps"]}} if "fps" in part.hints else {}
     if part.data:
         return {"inlineData": {"mimeType": part.media_type, "data": part.data}, **pace}
