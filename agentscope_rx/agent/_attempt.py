@@ -67,9 +67,9 @@ def attempt(
             run.begin(input.msgs, this.inject, this.quiet)
             run.children.inject = this.on_next
             events = rx.concat(loop, rx.defer(lambda _: this.interrupted(interrupting)))
-            this.source.disposable = CompositeDisposable(
-                events.subscribe(this.on_next, this.on_error, this.on_completed, scheduler=scheduler),
-                Disposable(run.end),
+            this.ending.disposable = Disposable(run.end)
+            this.source.disposable = events.subscribe(
+                this.on_next, this.on_error, this.on_completed, scheduler=scheduler
             )
 
         # In a turn of its own: an operator may let go of one attempt only when it has subscribed to another.
@@ -85,6 +85,7 @@ class _Attempt:
 
     Attributes:
         source: what runs.
+        ending: what is to be done when all has gone out.
         broken: ends what runs with an error that came from the store.
         quiet: completes when all events have gone out.
     """
@@ -93,6 +94,7 @@ class _Attempt:
         self, run: Run, observer: abc.ObserverBase[AgentEvent], throw: Callable[[BaseException], None]
     ) -> None:
         self.source = SerialDisposable()
+        self.ending = SerialDisposable()
         self.broken: Subject[None] = Subject()
         self._run = run
         self._observer = observer
@@ -131,6 +133,7 @@ class _Attempt:
         self.source.dispose()
         self._leaving.dispose()
         self._commit.dispose()
+        self.ending.dispose()
 
     def interrupted(self, interrupting: Callable[[], Observable[AgentEvent]]) -> Observable[AgentEvent]:
         """Give the end of a call that was interrupted before it had one."""

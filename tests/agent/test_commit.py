@@ -355,11 +355,11 @@ def calls_of(state: AgentState) -> list[ToolUseBlock]:
 
 async def test_a_model_failure_behind_a_save_that_fails_is_noted() -> None:
     """The save is under way when the model fails, and its failure comes first in the order of the stream."""
-    calls = [tool_call("add", a=1, b=2), tool_call("wait", seconds=0.01)]
+    calls = [tool_call("add", a=1, b=2), tool_call("wait", seconds=1)]
 
     def make(store: Watched) -> ReActAgent:
-        store.delay = 0.003
-        broken = on_acting(lambda events: events.pipe(ops.timeout(0.002)))
+        store.delay = 0.15
+        broken = on_acting(lambda events: events.pipe(ops.timeout(0.1)))
         return friend(calls, state_store=store, middlewares=[broken])
 
     _, _, record = await failing(make, lambda n: StateSaveError("full") if n == 2 else None)
@@ -487,3 +487,22 @@ async def test_what_an_outer_hook_lets_escape_at_a_stop_from_outside_ends_the_ca
     record = await acheck_call(agent, "go", outer=True)
 
     assert record.error is boom
+
+
+@pytest.mark.parametrize("see", [lambda _: None, None], ids=["with an outer hook", "without"])
+async def test_an_interrupt_while_a_failed_call_is_stored_comes_too_late_for_its_end(see: Any) -> None:
+    store = Watched()
+    store.delay = 0.02
+    hooks = [] if see is None else [on_agent(ops.do_action(see))]
+    agent = friend([ModelConnectionError("down")], state_store=store, max_retries=0, middlewares=hooks)
+    events: list[ev.AgentEvent] = []
+    errors: list[Exception] = []
+    agent.call("go").subscribe(events.append, errors.append)
+    while not store.saving:
+        await asyncio.sleep(0.001)
+    await agent.interrupt(None, "stop")
+
+    assert isinstance(errors[0], ModelConnectionError)
+    message = await rx.from_iterable(events).pipe(agent_ops.to_msg())
+    assert agent.get_agent_state().context[-2] == message
+    assert agent.get_agent_state().context[-1].text_content == "stop"
