@@ -6,7 +6,7 @@ An error comes as a status with a body, or inside a stream that began well; the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from agentscope_rx._json import dumps, loads
@@ -113,13 +113,20 @@ _TOO_LONG: Final = re.compile(
 )
 
 
+_SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)s", re.ASCII)
+
+
 class Said(NamedTuple):
-    """An error as a provider tells it; what it leaves out is empty."""
+    """An error as a provider tells it; what it leaves out is empty.
+
+    `retry_after` is None, or the seconds that the provider wants to be left alone.
+    """
 
     text: str = ""
     type: str = ""
     code: str = ""
     request_id: str = ""
+    retry_after: float | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -147,7 +154,21 @@ def read_error(value: Any) -> Said:
         return Said("" if value is None else _written(value)[:_RAW_SHOWN])
     text = _text(fields.get("message")) or _text(fields.get("msg"))
     shown = text[:_SHOWN] or dumps(fields).decode()[:_RAW_SHOWN]
-    return Said(shown, _label(fields, "type", "status"), _label(fields, "code"), request_id)
+    wait = _wait(fields.get("details"))
+    return Said(shown, _label(fields, "type", "status"), _label(fields, "code"), request_id, wait)
+
+
+def _wait(details: Any) -> float | None:
+    """The seconds in Google's details of an error: `{"retryDelay": "34.5s"}` among others."""
+    delays = (each.get("retryDelay") for each in _objects(details))
+    found = (_SECONDS.fullmatch(delay) for delay in delays if isinstance(delay, str))
+    return next((float(match[1]) for match in found if match), None)
+
+
+def _objects(values: Any) -> Iterator[dict[str, Any]]:
+    for value in cast("list[Any]", values) if isinstance(values, list) else ():
+        if isinstance(value, dict):
+            yield cast("dict[str, Any]", value)
 
 
 def _read_text(text: str) -> Said:
@@ -210,6 +231,7 @@ def failed(name: str, error: Any) -> ModelResponseError:
         code=said.code,
         body=error if isinstance(error, str) else _written(error),
         request_id=said.request_id,
+        retry_after=said.retry_after,
     )
 
 

@@ -158,9 +158,10 @@ async def _http_error(request: Post, response: aiohttp.ClientResponse) -> ModelR
     status, headers = response.status, response.headers
     body = request.redacted(await _error_body(response))
     request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), "")
-    retry_after = _retry_after(headers)
     reason = response.reason or reasons.get(status, "")
     said = read_error(body)
+    retry_after = _retry_after(headers)
+    retry_after = said.retry_after if retry_after is None else retry_after
     cause, status = cause_of(said, status)
     request_id = request_id or said.request_id
     text = said.text.rstrip(". ") or (f"see {headers['Location']}" if "Location" in headers else "")

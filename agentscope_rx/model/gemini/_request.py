@@ -100,9 +100,15 @@ def _declaration(tool: ToolSchema) -> Json:
     declaration: Json = {"name": tool.name}
     if tool.description:
         declaration["description"] = tool.description
-    if tool.parameters.get("properties") or tool.parameters.keys() - {"type", "properties", "title"}:
+    if _takes_something(tool.parameters):
         declaration["parametersJsonSchema"] = gemini_schema(tool.parameters)
     return declaration
+
+
+def _takes_something(schema: Mapping[str, Any]) -> bool:
+    """Whether there may be arguments; a schema of none is refused by some servers, and may be left out."""
+    more = {"$ref", "allOf", "anyOf", "oneOf", "patternProperties"} & schema.keys()
+    return bool(more or schema.get("properties") or schema.get("additionalProperties"))
 
 
 def _calling(choice: str | None, tools: Sequence[ToolSchema]) -> Json | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 from reactivex import operators as ops
 
+from agentscope_rx.agent import ReActAgent
 from agentscope_rx.errors import ConfigurationError, ContextTooLongError, ModelHTTPError, RateLimitedError
 from agentscope_rx.message import (
     AssistantMessage,
@@ -24,11 +26,15 @@ from agentscope_rx.message import (
     UserMessage,
 )
 from agentscope_rx.model import GeminiModel, GenerateOptions, ModelRegistry, ToolSchema
+from agentscope_rx.store import JsonFileAgentStateStore
+from agentscope_rx.tool import tool
+from tests.aimock import AIMock
 from tests.model.gemini.provider import SPELLED, chunk
-from tests.model.loopback import events, serving, status
+from tests.model.loopback import Handler, events, serving, status
 from tests.model.test_contract import respelled
 
 KEY = "key-0123456789"
+SCHEMA = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
 HELLO = (chunk(None, {"text": "Hel"}), chunk("STOP", {"text": "lo"}))
 
 
@@ -120,6 +126,95 @@ async def test_an_error_status_is_what_its_body_says(
     assert error["message"].rstrip(".") in str(caught.value)
 
 
+@pytest.mark.asyncio
+async def test_a_rate_limit_says_in_its_body_how_long_it_lasts() -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]
+    body = {"error": {"code": 429, "message": "Quota.", "status": "RESOURCE_EXHAUSTED", "details": details}}
+    async with serving(status(429, json.dumps(body))) as server:
+        with pytest.raises(RateLimitedError, match="Quota; try again after 34 s") as caught:
+            await model_at(server.url).stream([UserMessage("hi")]).pipe(ops.to_list())
+
+    assert caught.value.retry_after == 34.0
+
+
+def in_turn(*answers: list[dict[str, Any]]) -> Handler:
+    """Answer each request with the next list of parts, a chunk for each."""
+    waiting = iter(answers)
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        chunks = [chunk(None, part) for part in next(waiting)]
+        return await events(*chunks, chunk("STOP"))(request)
+
+    return handler
+
+
+@tool
+def weather(city: str) -> str:
+    """Says the weather in a city."""
+    return f"windy in {city}"
+
+
+@pytest.mark.asyncio
+async def test_an_agent_gives_back_what_was_signed_also_from_a_file(tmp_path: Path) -> None:
+    thought = {"text": "I must ask.", "thought": True}
+    first = {
+        "functionCall": {"id": "fc1", "name": "weather", "args": {"city": "Oslo"}},
+        "thoughtSignature": "a",
+    }
+    second = {"functionCall": {"id": "fc2", "name": "weather", "args": {"city": "Rome"}}}
+    said = [{"text": "Both are "}, {"text": "windy."}, {"text": "", "thoughtSignature": "b"}]
+    store = JsonFileAgentStateStore(tmp_path)
+    async with serving(in_turn([thought, first, first, second], said, [{"text": "Yes."}])) as server:
+        model = model_at(server.url, "gemini-3-pro-preview")
+        for question in ("How is the weather?", "Sure?"):
+            agent = ReActAgent("assistant", model=model, toolkit=[weather], state_store=store)
+            reply = await agent.reply(question)
+
+    assert reply.text_content == "Yes."
+    asked = {"role": "user", "parts": [{"text": "How is the weather?"}]}
+    came = [
+        {"functionResponse": {"id": id, "name": "weather", "response": {"output": f"windy in {city}"}}}
+        for id, city in (("fc1", "Oslo"), ("fc2", "Rome"))
+    ]
+    round = [asked, {"role": "model", "parts": [thought, first, second]}, {"role": "user", "parts": came}]
+    assert server.bodies[1]["contents"] == round
+    assert server.bodies[2]["contents"] == [
+        *round,
+        {"role": "model", "parts": [{"text": "Both are windy."}, {"text": "", "thoughtSignature": "b"}]},
+        {"role": "user", "parts": [{"text": "Sure?"}]},
+    ]
+
+
+@pytest.mark.parametrize("model", ["gemini-3-pro-preview", "gemini-2.5-flash"])
+@pytest.mark.asyncio
+async def test_an_answer_is_held_to_a_schema_beside_tools_or_given_by_a_tool(model: str) -> None:
+    native = model.startswith("gemini-3")
+    call = {"functionCall": {"name": "generate_response", "args": {"sure": True}}}
+    answers = [[{"text": '{"sure": true}'}]] if native else [[call], [{"text": "Done."}]]
+    async with serving(in_turn(*answers)) as server:
+        agent = ReActAgent("assistant", model=model_at(server.url, model), toolkit=[weather])
+        reply = await agent.reply("Sure?", output=SCHEMA)
+
+    assert reply.structured_output == {"sure": True}
+    config = server.bodies[0].get("generationConfig", {})
+    assert config.get("responseJsonSchema") == ({**SCHEMA, "title": "response"} if native else None)
+    declared = [each["name"] for each in server.bodies[0]["tools"][0]["functionDeclarations"]]
+    assert ("generate_response" in declared) is not native
+
+
+@pytest.mark.asyncio
+async def test_what_the_simulator_says_aloud_is_a_data_block(aimock: AIMock) -> None:
+    sound = {"b64Json": "QUJD", "contentType": "audio/wav"}
+    url = aimock({"match": {"userMessage": "sing"}, "response": {"audio": sound, "content": "La."}})
+    model = model_at(url.replace("/v1", "/v1beta"))
+    responses = await model.stream([UserMessage("sing")]).pipe(ops.to_list())
+
+    data, text = (part for response in responses for part in response.content)
+    assert isinstance(data, DataBlock)
+    assert data.source == Base64Source("audio/wav", "QUJD")
+    assert text == TextBlock("La.")
+
+
 ANSWER = ToolResultBlock(
     "fc1",
     "look",
@@ -142,7 +237,6 @@ CONVERSATION = (
     ),
     UserMessage("Sure?"),
 )
-SCHEMA = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
 OPTIONS = GenerateOptions(
     top_p=0.5, top_k=3, seed=7, stop="END", reasoning_effort="low", tool_choice="look",
     response_format=SCHEMA,

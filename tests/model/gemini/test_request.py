@@ -333,7 +333,9 @@ def test_the_answer_is_held_to_a_schema(wanted: dict[str, Any], sent: dict[str, 
 
 
 def test_tools_are_declared_with_their_schemas() -> None:
-    tools = (TOOL, ToolSchema("now"), ToolSchema("g", parameters={"type": "object", "properties": {}}))
+    nothing = {"type": "object", "properties": {}, "additionalProperties": False}
+    anything = {"type": "object", "additionalProperties": True}
+    tools = (TOOL, ToolSchema("now"), ToolSchema("g", "", nothing), ToolSchema("h", "", anything))
     body = build_request(OLD, [UserMessage("hi")], tools, GenerateOptions())
 
     assert body["tools"] == [
@@ -346,6 +348,7 @@ def test_tools_are_declared_with_their_schemas() -> None:
                 },
                 {"name": "now"},
                 {"name": "g"},
+                {"name": "h", "parametersJsonSchema": anything},
             ]
         }
     ]
