@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from weakref import WeakValueDictionary
 
+from agentscope_rx.agent._adopt import adopted
 from agentscope_rx.agent._gate import Gate
 from agentscope_rx.agent._run import Run
 from agentscope_rx.context import RuntimeContext
@@ -91,7 +92,7 @@ class Stay:
         assert self.slot is not None
         self._before = await self.slot.load() or fresh
         self._session.state = self._before
-        self.state = SessionState(self._before)
+        self.state = SessionState(adopted(self._before))
 
     def with_run(self, action: Callable[[Run | None], None]) -> None:
         """Do something with the call that works in here, once it does; with None, if none ever has.
