@@ -70,10 +70,11 @@ class _Writer:
         words: list[str] = []
         for key, value in members.items():
             if key in _AS_THEY_ARE and (key != "maxItems" or self._limits):
-                result[key] = list(cast("Iterable[Any]", value)) if isinstance(value, list | tuple) else value
+                result[key] = _listed(value) if isinstance(value, list | tuple) else value
             elif key in _SCHEMAS:
                 key = "anyOf" if key == "oneOf" else key
-                result[key] = [*result.get(key, ()), *(self._write(each, owner, inlined) for each in value)]
+                written = [self._write(each, owner, inlined) for each in _listed(value)]
+                result[key] = [*result.get(key, ()), *written]
             elif key in _NAMED_SCHEMAS:
                 self._write_named(result, key, _members(value), owner, inlined)
             elif key == "items":
@@ -114,20 +115,16 @@ class _Writer:
 
     def _write_items(self, result: Json, items: Any, owner: str, inlined: frozenset[str]) -> None:
         if isinstance(items, list | tuple):
-            each = cast("Iterable[Any]", items)
-            result["prefixItems"] = [self._write(item, owner, inlined) for item in each]
+            result["prefixItems"] = [self._write(item, owner, inlined) for item in _listed(items)]
         elif not isinstance(items, bool):
             result["items"] = self._write(items, owner, inlined)
 
     def _merged(self, members: Json, inlined: frozenset[str]) -> Json:
         """Put the parts of an `allOf` together; what two of them say differently, the first says."""
-        parts = members.pop("allOf", None)
-        if not isinstance(parts, list | tuple):
-            return members
-        alone = len(cast("list[Any]", parts)) == 1
-        for part in map(_members, cast("Iterable[Any]", parts)):
+        parts = _listed(members.pop("allOf", None))
+        for part in map(_members, parts):
             target = part.get("$ref")
-            if target is not None and not alone:
+            if target is not None and len(parts) > 1:
                 if target in inlined:
                     continue
                 part = {**_members(self._resolve(target)), **part}
@@ -144,7 +141,7 @@ class _Writer:
         """Take properties that lead back to their object out of those that are required."""
         properties: Json = result.get("properties", {})
         given = _members(members.get("properties"))
-        for name in list(result.get("required", ())):
+        for name in _listed(result.get("required")):
             leads = {place for target in references(given.get(name)) for place in self._from(_named(target))}
             if owner in leads:
                 result["required"].remove(name)
@@ -160,21 +157,20 @@ class _Writer:
         found: Any = self._root
         for step in str(target).removeprefix("#").split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list | tuple) and name.isdigit():
-                within = cast("list[Any]", found)
+            if name.isdecimal() and (within := _listed(found)):
                 found = within[int(name)] if int(name) < len(within) else None
             else:
-                found = cast("Mapping[str, Any]", found).get(name) if isinstance(found, Mapping) else None
+                found = _members(found).get(name)
         return found if str(target).startswith("#") else None
 
 
 def _write_values(result: Json, members: Json) -> list[str]:
     """Write the type and the values; return the words for values that the API cannot hold."""
-    types = [members["type"]] if isinstance(members.get("type"), str) else list(members.get("type", ()))
+    types = [members["type"]] if isinstance(members.get("type"), str) else _listed(members.get("type"))
     if "const" in members:
         values: list[Any] | None = [members["const"]]
     else:
-        values = list(members["enum"]) if "enum" in members else None
+        values = _listed(members["enum"]) if "enum" in members else None
     words: list[str] = []
     if values is not None:
         types = types or list(dict.fromkeys(map(_type_of, values)))
@@ -254,12 +250,16 @@ def _type_of(value: Any) -> str:
 def _united(first: Any, second: Any) -> Any:
     """Both of two lists, or of two mappings; the first comes first."""
     if isinstance(first, Mapping):
-        return {**second, **cast("Mapping[str, Any]", first)}
-    return [*first, *(each for each in second if each not in first)]
+        return {**_members(second), **_members(first)}
+    return [*_listed(first), *(each for each in _listed(second) if each not in _listed(first))]
 
 
 def _members(schema: Any) -> Json:
     return dict(cast("Mapping[str, Any]", schema)) if isinstance(schema, Mapping) else {}
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(cast("Iterable[Any]", values)) if isinstance(values, list | tuple) else []
 
 
 def _named(target: str) -> str:
@@ -273,9 +273,8 @@ def _all_max_items(schema: Any) -> Iterator[int]:
             if key == "maxItems" and _type_of(value) == "integer":
                 yield value
             yield from _all_max_items(value)
-    elif isinstance(schema, list | tuple):
-        for each in cast("Iterable[Any]", schema):
-            yield from _all_max_items(each)
+    for each in _listed(schema):
+        yield from _all_max_items(each)
 
 
 def _reach(root: Mapping[str, Any]) -> dict[str, frozenset[str]]:

@@ -98,6 +98,13 @@ def holding(schema: Any, **more: Any) -> dict[str, Any]:
         ({"type": "object", "properties": {"a": TEXT, "b": {"$ref": "#/properties/a"}}},
          {"type": "object", "properties": {"a": TEXT, "b": TEXT}}),
         (holding({"$ref": "http://x/y"}), holding(said('$ref: "http://x/y"'))),
+        (holding({"anyOf": [TEXT, {"$ref": "#/properties/a/anyOf/0"}]}), holding({"anyOf": [TEXT, TEXT]})),
+        (holding({"anyOf": [TEXT, {"$ref": "#/properties/a/anyOf/7"}]}),
+         holding({"anyOf": [TEXT, said('$ref: "#/properties/a/anyOf/7"')]})),
+        ({"type": "object", "allOf": [{"$ref": "#/$defs/A"}, {"required": ["a"]}],
+          "$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}, {"properties": {"a": TEXT}}]}}},
+         {"type": "object", "properties": {"a": TEXT}, "required": ["a"],
+          "$defs": {"A": {"properties": {"a": TEXT}}}}),
         (holding({"$ref": "#/$defs/Node"}, required=["a"], **{"$defs": {"Node": NODE}}),
          holding({"$ref": "#/$defs/Node"}, required=["a"], **{"$defs": {"Node": LOOSE_NODE}})),
         ({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, {**LOOSE_NODE, "$defs": {"Node": LOOSE_NODE}}),
@@ -118,6 +125,14 @@ def test_properties_may_be_named_like_keywords() -> None:
     schema = holding(TEXT) | {"properties": {"default": TEXT, "pattern": TEXT, "$ref": {"type": "integer"}}}
 
     assert gemini_schema(schema) == schema
+
+
+@pytest.mark.parametrize(
+    "key", ["anyOf", "allOf", "enum", "type", "required", "properties", "items", "$defs"]
+)
+@pytest.mark.parametrize("value", [None, 3, {}, [], [None]])
+def test_what_is_no_schema_breaks_nothing(key: str, value: Any) -> None:
+    json.dumps(gemini_schema({"type": "object", "properties": {"a": TEXT}, key: value}))
 
 
 def test_a_reference_that_leads_to_itself_is_told_in_words() -> None:
@@ -181,3 +196,30 @@ def test_whatever_the_schema_only_known_words_are_left_and_it_is_one(root: Any, 
     assert keywords(written) <= KNOWN
     assert alone(written["properties"])
     assert json.loads(json.dumps(written)) == written
+
+
+VALUES = st.recursive(
+    st.sampled_from(["a", "x", "b", 0, 1, 2.5, 3, None, True]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.fixed_dictionaries({}, optional={"a": inner, "b": inner}),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(root=SCHEMAS, leaf=LEAVES, value=VALUES)
+def test_what_fits_the_schema_fits_what_is_written(root: Any, leaf: Any, value: Any) -> None:
+    definitions = {"A": leaf, "B": {"type": "object", "properties": {"a": {"$ref": "#/$defs/B"}}}}
+    schema = {**holding(root), "$defs": definitions}
+
+    if accepts(schema, {"a": value}):
+        assert accepts(gemini_schema(schema), {"a": value})
+
+
+def accepts(schema: Any, value: Any) -> bool:
+    try:
+        return Draft202012Validator(schema).is_valid(value)
+    except RecursionError:
+        return False
