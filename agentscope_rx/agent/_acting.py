@@ -28,6 +28,7 @@ from agentscope_rx.event import (
     ToolResultStartEvent,
     ToolResultTextDeltaEvent,
 )
+from agentscope_rx.interop import from_coroutine
 from agentscope_rx.message import SUSPENDED, ToolUseBlock
 from agentscope_rx.middleware import ActingInput
 from agentscope_rx.tool import Toolkit, run_tool
@@ -60,12 +61,14 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
     5. A call that has a result in this phase gives that result again, unless the input asks for a rerun, and
        so do the questions; what has passed the hooks does not pass again.
     6. A result of which an earlier call of the agent has streamed a part begins afresh.
+    7. What runs again begins when what was left before has cleaned up, in bounded time.
     """
     reply_id = run.reply_id
     closed = rx.from_iterable(run.closing(act.close))
     if not act.run and not act.deny:
         return closed
     results = _Results()
+    is_again = run.is_again
     toolkit = run.toolkit
     limit = run.agent.max_concurrent_tools
     together = ops.merge_all() if limit is None else ops.merge(max_concurrent=limit)
@@ -105,6 +108,10 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
             return rx.from_iterable([one(call, input.rerun) for call in calls]).pipe(together)
 
         def steps() -> Iterator[Observable[AgentEvent]]:
+            nonlocal is_again
+            if is_again:
+                yield from_coroutine(run.scheduler.cleaned).pipe(ops.flat_map(rx.empty()))
+            is_again = True
             yield from map(refusal, (*act.deny, *permitted.deny))
             for calls in batches(permitted.run, toolkit):
                 yield batch(calls)

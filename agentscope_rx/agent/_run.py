@@ -70,6 +70,7 @@ class Run:
         cut: emits when the call is to end at once.
         interrupted: whether it was told to.
         has_begun: whether AgentStart has come.
+        is_again: whether something of the call has been left, and begins once more.
         is_running: whether the loop runs; with a slow `on_agent` hook it may not have begun.
         quiet: completes when all that the loop has streamed is out, and stored where there is a store.
         torn: tool calls whose result was begun by an earlier call of the agent, which was left.
@@ -102,6 +103,7 @@ class Run:
         self.interrupted = False
         self.last: AgentEndEvent | None = None
         self.over: AsyncSubject[AgentEvent | None] = AsyncSubject()
+        self.is_again = False
         self.is_running = False
         self.quiet: Observable[AgentEvent] = rx.empty()
         self.torn: set[str] = set()
@@ -219,6 +221,7 @@ class Run:
             known = {msg.id for msg in self.history}
             self.history = (*self.history, *(msg for msg in msgs if msg.id not in known))
         if self.has_begun:
+            self.is_again = True
             self.loop = self._resumed(self.loop.iteration)
 
     def end(self) -> None:

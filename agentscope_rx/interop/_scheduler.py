@@ -43,6 +43,7 @@ class CallScheduler(AsyncIOScheduler):
         loop: the event loop of the call.
         gate: closed (cleared) while a bounded reader lags; whoever makes events waits for it between two.
         tasks: what runs for this call and for the calls inside it.
+        stopping: those of them that were told to end, and are cleaning up.
         parent: the scope of the call that this one belongs to, or None.
         context: the context variables of the call.
         inside: what the call and those that wait for it occupy: to wait for that in it is a deadlock.
@@ -53,6 +54,7 @@ class CallScheduler(AsyncIOScheduler):
         self.loop = loop
         self.parent = parent
         self.tasks: set[asyncio.Task[Any]] = set()
+        self.stopping: set[asyncio.Task[Any]] = set()
         self.context: Context = copy_context()
         self.inside: frozenset[Any] = frozenset()
         self._take: Callable[[BaseException], None] | None = None
@@ -141,6 +143,19 @@ class CallScheduler(AsyncIOScheduler):
                 return not self._others()
             await asyncio.wait(waiting, timeout=left)
         return True
+
+    def note_stopping(self, task: asyncio.Task[Any]) -> None:
+        """Note that a task was told to end."""
+        scope = self
+        while scope is not None:
+            scope.stopping.add(task)
+            task.add_done_callback(scope.stopping.discard)
+            scope = scope.parent
+
+    async def cleaned(self, grace: float = 5.0) -> None:
+        """Wait until the tasks that were told to end have ended, for `grace` seconds at most."""
+        if waiting := self.stopping - {asyncio.current_task()}:
+            await asyncio.wait(waiting, timeout=grace)
 
     @property
     def is_idle(self) -> bool:

@@ -154,6 +154,8 @@ def _pump(
         if stopped:
             return
         stopped = True
+        if task is not None:
+            scheduler.note_stopping(task)
         # Inside on_next the task is this one: cancelling it would hit the iterator's own clean-up.
         if task is not None and asyncio.current_task() is not task:
             task.cancel()

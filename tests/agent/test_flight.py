@@ -143,3 +143,44 @@ def test_a_hook_may_subscribe_to_next_while_it_runs(hook: MiddlewareBase) -> Non
     results = record.message.get_content_blocks(ToolResultBlock)
     assert [result.text_content for result in results] == ["0 1 ", "0 1 2 "]
     assert {result.state for result in results} == {ToolResultState.SUCCESS}
+
+
+def failing_once(events: Observable[AgentEvent]) -> Observable[AgentEvent]:
+    """Fail when the tool has begun, the first time."""
+    failed: list[int] = []
+
+    def fail(event: AgentEvent) -> AgentEvent:
+        if isinstance(event, ev.ToolResultTextDeltaEvent) and not failed:
+            failed.append(1)
+            raise RuntimeError("the hook")
+        return event
+
+    return events.pipe(ops.map(fail), ops.retry(2))
+
+
+@pytest.mark.filterwarnings("ignore::agentscope_rx.errors.MiddlewareProtocolWarning")
+@pytest.mark.parametrize(
+    "hook",
+    [on_acting(failing_once), on_acting(ops.timeout(0.02, rx.throw(TimeoutError())), ops.retry(2))],
+    ids=["from inside", "from a timer"],
+)
+def test_what_runs_again_begins_when_what_was_left_has_cleaned_up(hook: MiddlewareBase) -> None:
+    doing: list[str] = []
+
+    @tool
+    async def careful() -> Any:
+        """Work, and clean up slowly."""
+        again = bool(doing)
+        doing.append("begin")
+        try:
+            yield "one "
+            await asyncio.sleep(0 if again else 1)
+        finally:
+            await asyncio.sleep(0.01)
+            doing.append("end")
+
+    script = ScriptedModel([tool_call("careful")], "fin")
+    record = check_call(ReActAgent("Friday", model=script, toolkit=[careful], middlewares=[hook]), "go")
+
+    assert record.error is None
+    assert doing == ["begin", "end"] * 2

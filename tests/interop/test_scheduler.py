@@ -174,3 +174,25 @@ async def test_a_call_inside_a_call_knows_what_that_occupies() -> None:
     outer.inside = frozenset({"place"})
 
     assert CallScheduler(outer.loop, parent=outer.part(print)).inside == {"place"}
+
+
+@pytest.mark.asyncio
+async def test_cleaned_waits_for_those_that_were_told_to_end_and_for_a_while_only() -> None:
+    outer = CallScheduler(asyncio.get_running_loop())
+    inner = CallScheduler(asyncio.get_running_loop(), parent=outer)
+    done: list[str] = []
+
+    async def work(name: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        done.append(name)
+
+    inner.create_task(work("on its own", 0.05))
+    inner.note_stopping(inner.create_task(work("told to end", 0.01)))
+    inner.note_stopping(stubborn := inner.create_task(work("stubborn", 30)))
+    await outer.cleaned(0.02)
+
+    assert done == ["told to end"]
+    assert outer.stopping == inner.stopping == {stubborn}
+    stubborn.cancel()
+    await inner.cleaned()
+    assert not outer.stopping
