@@ -60,7 +60,10 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
         return rx.concat(events.pipe(ops.take_until(cut)), rx.defer(ended_early))
 
     events = run.through("on_agent", core, until_cut)(input)
-    return events.pipe(frame(run.start, end, run.report("on_agent"))) if run.has_hook("on_agent") else events
+    if not run.has_hook("on_agent"):
+        return events
+    stored = rx.defer(lambda _: _written(run, durable=True) if run.is_stored else rx.empty())
+    return rx.concat(events, stored).pipe(frame(run.start, end, run.report("on_agent")))
 
 
 def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:
@@ -105,7 +108,11 @@ def _stored(run: Run) -> Observable[AgentEvent]:
     """Nothing, when the state is stored: what a tool does must not be unknown to whoever starts again."""
     if not run.is_stored or not run.loop.open_calls:
         return rx.empty()
-    return from_coroutine(lambda: run.write(durable=False)).pipe(ops.flat_map(rx.empty()))
+    return _written(run, durable=False)
+
+
+def _written(run: Run, *, durable: bool) -> Observable[AgentEvent]:
+    return from_coroutine(lambda: run.write(durable=durable)).pipe(ops.flat_map(rx.empty()))
 
 
 def _ending(

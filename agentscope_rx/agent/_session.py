@@ -114,11 +114,19 @@ class Stay:
         self._session.state = self._newest
         self._session.inside = None
 
-    def left(self) -> None:
-        """Say that the session is free again."""
-        if self._run is not None:
-            self._run.over.on_next(self._run.last)
-            self._run.over.on_completed()
+    @property
+    def writes_itself(self) -> bool:
+        """Whether it is a call over a store, of which only what comes late is stored behind its end."""
+        return self.slot is not None and self._run is not None
+
+    def left(self, unsaved: Exception | None) -> None:
+        """Say that the session is free again; to those who came late, that it could not be stored."""
+        run = self._run
+        if run is not None and unsaved is not None:
+            run.over.on_error(unsaved)
+        elif run is not None:
+            run.over.on_next(run.last)
+            run.over.on_completed()
         self._tell(None)
 
     def _tell(self, run: Run | None) -> None:

@@ -31,8 +31,13 @@ class Keeper(Protocol):
         """Keep it in memory."""
         ...
 
-    def left(self) -> None:
-        """Note that the place is free again."""
+    @property
+    def writes_itself(self) -> bool:
+        """Whether the body has written what it had to before it ended; what is left then came too late."""
+        ...
+
+    def left(self, unsaved: Exception | None) -> None:
+        """Note that the place is free again, and what could not be written."""
         ...
 
     @property
@@ -54,7 +59,8 @@ def in_turn(
        or after a Ctrl-C) disposes the call and lets it write.
     4. A call whose event loop was closed under it is kept and frees the session when the next one comes.
 
-    Errors: those of the body (a failing keeper is added as a note), and of the keeper.
+    Errors: those of the body (a failing keeper is added as a note), and of the keeper, but where the body has
+    written itself: what could not be written behind its end is reported.
     """
 
     def subscribe(
@@ -110,8 +116,9 @@ class _Turn(Generic[T]):
 
     def give_up(self) -> None:
         self._over = True
-        self._report(self._kept())
-        self._keeper.left()
+        unsaved = self._kept()
+        self._report(unsaved)
+        self._keeper.left(unsaved)
 
     def dispose(self) -> None:
         if self._over:
@@ -123,8 +130,14 @@ class _Turn(Generic[T]):
             self._over = True
 
     def _complete(self) -> None:
-        observer = self._observer
-        self._when_clean(lambda error: observer.on_completed() if error is None else observer.on_error(error))
+        def forward(unsaved: Exception | None) -> None:
+            if unsaved is None or self._keeper.writes_itself:
+                self._report(unsaved)
+                self._observer.on_completed()
+            else:
+                self._observer.on_error(unsaved)
+
+        self._when_clean(forward)
 
     def _fail(self, error: Exception) -> None:
         def forward(unsaved: Exception | None) -> None:
@@ -193,7 +206,7 @@ class _Turn(Generic[T]):
         self._over = True
         self._gate.leave()
         self._then(unsaved)
-        self._keeper.left()
+        self._keeper.left(unsaved)
 
     def _kept(self) -> Exception | None:
         try:

@@ -507,3 +507,59 @@ async def test_an_interrupt_while_a_failed_call_is_stored_comes_too_late_for_its
     message = await rx.from_iterable(events).pipe(agent_ops.to_msg())
     assert agent.get_agent_state().context[-2] == message
     assert agent.get_agent_state().context[-1].text_content == "stop"
+
+
+# What comes behind the end.
+
+
+async def test_an_interrupt_that_comes_too_late_to_be_stored_fails_and_not_the_call() -> None:
+    reported: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+    store, full = Watched(), StateSaveError("full")
+    agent = friend("Hello", state_store=store)
+    told: list[Any] = []
+
+    def see(event: ev.AgentEvent) -> None:
+        if isinstance(event, ev.AgentResultEvent):
+            store.fail_save = lambda _: full
+            told.append(agent.interrupt(None, "too late"))
+
+    end = await agent.call("hi").pipe(ops.do_action(see))
+    assert end.generate_reason is GenerateReason.MODEL_STOP
+    with pytest.raises(StateSaveError):
+        await told[0]
+    assert {*reported} == {full}
+    assert [msg.text_content for msg in store.newest.context] == ["hi", "Hello"]
+
+
+@pytest.mark.filterwarnings("ignore::agentscope_rx.errors.MiddlewareProtocolWarning")
+async def test_what_an_outer_hook_cuts_off_is_stored_before_its_end_goes_out() -> None:
+    for error in (None, StateSaveError("full")):
+        store = Watched()
+        store.fail_save = lambda _, error=error: error
+        agent = friend("some words", state_store=store, middlewares=[on_agent(ops.take(4))])
+        record = await acheck_call(agent, "hi", outer=True)
+        assert record.error is error
+        assert [len(state.context) for state in store.saved] == ([2] if error is None else [])
+
+
+async def test_an_interrupt_of_a_call_that_is_failing_leaves_it_to_fail() -> None:
+    store = Watched()
+    store.delay = 0.004
+    store.fail_save = lambda n: StateSaveError("full") if n > 1 else None
+    calls = [tool_call("add", a=1, b=2), tool_call("wait", seconds=0.02)]
+    agent = friend(calls, state_store=store, middlewares=[on_agent(ops.map(lambda event: event))])
+    told: list[Any] = []
+
+    def see(event: ev.AgentEvent) -> None:
+        if isinstance(event, ev.ToolResultEndEvent):
+            told.append(agent.interrupt(None, "stop"))
+
+    seen: list[ev.AgentEvent] = []
+    with pytest.raises(StateSaveError):
+        await agent.call("go").pipe(ops.do_action(see), ops.do_action(seen.append))
+    assert isinstance(seen[-1], ev.AgentEndEvent)
+    assert seen[-1].error is not None
+    with pytest.raises(StateSaveError):
+        await told[0]
+    assert is_free(agent)
