@@ -7,9 +7,8 @@ To the WHATWG text: UTF-8 always, lines end with LF, CR or CRLF and nothing else
 from __future__ import annotations
 
 import re
-from typing import Final, Protocol, final
-
-from attrs import frozen
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol, cast, final
 
 from agentscope_rx.errors import ConfigurationError, WireError
 
@@ -49,16 +48,20 @@ class LineReader:
         if self._after_cr and chunk:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
-        self._after_cr = self._after_cr or chunk.endswith(b"\r")
-        ended = chunk.split(b"\n") if b"\r" not in chunk else _LINE_END.split(chunk)
-        rest = ended.pop()
-        lines: list[bytes] = []
-        for line in ended:
-            if self._parts or self._first or (self._limit is not None and len(line) > self._limit):
-                self._hold(line)
-                line = self._end()
-            lines.append(line)
-        self._hold(rest)
+        if b"\r" in chunk:
+            self._after_cr = chunk.endswith(b"\r")
+            lines = _LINE_END.split(chunk)
+        else:
+            lines = chunk.split(b"\n")
+        rest = lines.pop()
+        if lines and (self._parts or self._first):
+            self._hold(lines[0])
+            lines[0] = self._end()
+        if self._limit is not None and len(chunk) > self._limit:
+            for line in lines:
+                self._check(line)
+        if rest:
+            self._hold(rest)
         return lines
 
     def close(self) -> list[bytes]:
@@ -66,12 +69,14 @@ class LineReader:
         return [self._end()] if self._parts else []
 
     def _hold(self, part: bytes) -> None:
-        if not part:
-            return
         self._parts.append(part)
         self._size += len(part)
         if self._limit is not None and self._size > self._limit:
-            raise WireError(f"a line is longer than {self._limit} bytes: {b''.join(self._parts)[:80]!r}…")
+            self._check(b"".join(self._parts))
+
+    def _check(self, line: bytes) -> None:
+        if self._limit is not None and len(line) > self._limit:
+            raise WireError(f"a line is longer than {self._limit} bytes: {line[:80]!r}…")
 
     def _end(self) -> bytes:
         line = b"".join(self._parts)
@@ -83,9 +88,7 @@ class LineReader:
         return line
 
 
-@final
-@frozen
-class Frame:
+class Frame(NamedTuple):
     """One server-sent event, one line of NDJSON, or a whole body.
 
     Attributes:
@@ -99,6 +102,10 @@ class Frame:
     event: str = ""
     id: str = ""
     complete: bool = True
+
+
+_frame = cast("Callable[[type[Frame], tuple[str, str, str, bool]], Frame]", tuple.__new__)  # pyright: ignore
+"""Makes a frame of all its values in a third of the time that its class takes."""
 
 
 class FrameReader(Protocol):
@@ -181,14 +188,18 @@ class SSEReader:
     Errors: `WireError` where there are more; the reader cannot be used any more.
     """
 
-    __slots__ = ("_data", "_event", "_id", "_limit", "_lines", "_size", "last_event_id", "retry")
+    __slots__ = (
+        "_data", "_event", "_event_line", "_event_name", "_id", "_limit", "_lines", "_size", "last_event_id",
+        "retry",
+    )  # fmt: skip
 
     def __init__(self, *, limit: int | None = DEFAULT_LIMIT, last_event_id: str = "") -> None:
         self._lines = LineReader(limit=limit)
         self._limit = limit
         self._data: list[str] = []
         self._size = 0
-        self._event = ""
+        self._event = self._event_name = ""
+        self._event_line = b""
         self._id = last_event_id
         self.last_event_id = last_event_id
         self.retry: int | None = None
@@ -198,13 +209,19 @@ class SSEReader:
         frames: list[Frame] = []
         for line in self._lines.feed(chunk):
             if line:
-                if line[0] != _COLON:  # a comment
+                if line == self._event_line:
+                    self._event = self._event_name
+                elif not self._data and line[:6] == b"data: ":  # no longer than a line may be
+                    self._data.append(line[6:].decode("utf-8", "replace"))
+                    self._size = len(line)
+                elif line[0] != _COLON:  # a comment
                     self._field(line)
             else:
                 self.last_event_id = self._id
                 if self._data:
                     frames.append(self._end(complete=True))
-                self._event = ""
+                else:
+                    self._event = ""
         return frames
 
     def close(self) -> list[Frame]:
@@ -222,12 +239,10 @@ class SSEReader:
         value = value.removeprefix(" ")
         match name:
             case "data":
-                self._data.append(value)
-                self._size += len(line)
-                if self._limit is not None and self._size > self._limit:
-                    raise WireError(f"an event is longer than {self._limit} bytes: {self._data[0][:80]!r}…")
+                self._add(value, len(line))
             case "event":
-                self._event = value
+                self._event = self._event_name = value
+                self._event_line = line
             case "id" if "\0" not in value:
                 self._id = value
             case "retry" if value.isascii() and value.isdigit():
@@ -235,7 +250,13 @@ class SSEReader:
             case _:
                 pass
 
+    def _add(self, data: str, size: int) -> None:
+        self._data.append(data)
+        self._size += size
+        if self._limit is not None and self._size > self._limit:
+            raise WireError(f"an event is longer than {self._limit} bytes: {self._data[0][:80]!r}…")
+
     def _end(self, *, complete: bool) -> Frame:
-        frame = Frame("\n".join(self._data), self._event, self._id, complete)
+        frame = _frame(Frame, ("\n".join(self._data), self._event, self._id, complete))
         self._data, self._event, self._size = [], "", 0
         return frame

@@ -11,6 +11,7 @@ from agentscope_rx._frames import FrameReader, NDJSONReader, SSEReader
 from agentscope_rx.message import TextBlock
 from agentscope_rx.model import ChatResponse
 from agentscope_rx.model._provider import Decoder, decoded
+from agentscope_rx.model.anthropic._decode import MessageDecoder
 from agentscope_rx.model.dashscope._decode import FrameDecoder
 from agentscope_rx.model.gemini._decode import ChunkDecoder as GeminiDecoder
 from agentscope_rx.model.ollama._decode import LineDecoder
@@ -53,6 +54,10 @@ def _openai(_: int) -> Any:
     return {**head, "created": 1741569952, "model": "gpt-4o", "choices": [choice]}
 
 
+def _anthropic(_: int) -> Any:
+    return {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": _WORD}}
+
+
 def _dashscope(number: int) -> Any:
     choice = {"message": {"role": "assistant", "content": _WORD}, "finish_reason": "null"}
     usage = {"input_tokens": 22, "output_tokens": number, "total_tokens": 22 + number}
@@ -81,6 +86,14 @@ _STREAMS = (
         _openai,
         {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
         "data: {}\n\n".format,
+    ),
+    _Stream(
+        "Anthropic",
+        SSEReader,
+        MessageDecoder,
+        _anthropic,
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+        "event: content_block_delta\ndata: {}\n\n".format,
     ),
     _Stream(
         "DashScope",

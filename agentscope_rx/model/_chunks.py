@@ -5,7 +5,7 @@ Generous about form: what is missing, null or of another type than it should be 
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from agentscope_rx._frames import Frame
 from agentscope_rx._json import loads
@@ -18,6 +18,10 @@ Json: TypeAlias = dict[str, Any]
 
 _SHOWN: Final = 300
 """Characters of what cannot be read in an error."""
+
+_OBJECT: Any = dict
+_LIST: Any = list
+"""Untyped, since what type checkers make of `dict` would need a cast, which takes as long as all else."""
 
 
 def json_in(frame: Frame, name: str) -> Any:
@@ -39,25 +43,25 @@ def json_in(frame: Frame, name: str) -> Any:
         raise BadModelOutputError(
             f"{name} sent an event that is no JSON ({error}): {data[:_SHOWN]!r}"
         ) from error
-    if frame.event == "error" and not isinstance(value, dict):
+    if frame.event == "error" and not isinstance(value, _OBJECT):
         raise failed(name, str(value))
-    return cast("Any", value)
+    return value
 
 
 def object_in(frame: Frame, name: str) -> Json | None:
     """Return the JSON object in a frame, as `json_in` does; None if it is another value."""
     value = json_in(frame, name)
-    return cast("Json", value) if isinstance(value, dict) else None
+    return value if isinstance(value, _OBJECT) else None
 
 
 def as_object(value: Any) -> Json:
     """Return an object; an empty one if it is none."""
-    return cast("Json", value) if isinstance(value, dict) else {}
+    return value if isinstance(value, _OBJECT) else {}
 
 
 def as_list(value: Any) -> list[Any]:
     """Return a list; an empty one if it is none."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return value if isinstance(value, _LIST) else []
 
 
 def as_str(value: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, Protocol, TypeAlias, final
 from urllib.parse import urlsplit
@@ -272,8 +272,15 @@ class Server:
         return (NDJSONReader if lines or content_type in _NDJSON else SSEReader)(limit=self._limit)
 
 
-def decoded(decoder: Decoder, frames: Iterable[Frame]) -> Iterator[ChatResponse]:
+def decoded(decoder: Decoder, frames: Sequence[Frame]) -> Iterable[ChatResponse]:
     """Decode frames until there is nothing more."""
+    if len(frames) != 1:
+        return _each_decoded(decoder, frames)
+    response = decoder.feed(frames[0])  # as the network brings them, as a rule
+    return () if response is None else (response,)
+
+
+def _each_decoded(decoder: Decoder, frames: Iterable[Frame]) -> Iterator[ChatResponse]:
     for frame in frames:
         response = decoder.feed(frame)
         if response is not None:

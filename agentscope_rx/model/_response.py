@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, cast, final
 
 from attrs import Attribute, field, fields, frozen
 
@@ -140,8 +140,7 @@ ResponsePart: TypeAlias = TextBlock | ThinkingBlock | DataBlock | ToolCallChunk 
 """A piece of an answer: more text, more thinking, whole data, a fragment of a call, or a whole call."""
 
 
-def _parts(parts: Iterable[ResponsePart]) -> tuple[ResponsePart, ...]:
-    return tuple(parts)
+_parts: Final = cast("Callable[[Iterable[ResponsePart]], tuple[ResponsePart, ...]]", tuple)
 
 
 @final

@@ -6,7 +6,7 @@ types are passed over, as the API asks for.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from agentscope_rx._frames import Frame
 from agentscope_rx._json import dumps, loads_object
@@ -14,6 +14,7 @@ from agentscope_rx.errors import BadModelOutputError, IncompleteStreamError
 from agentscope_rx.message import ChatUsage, TextBlock, ThinkingBlock
 from agentscope_rx.model._chunks import Json, as_int, as_list, as_object, as_str, object_in
 from agentscope_rx.model._failure import failed, held_back
+from agentscope_rx.model._pieces import piece, text_part, thinking_part
 from agentscope_rx.model._response import ChatResponse, ResponsePart, ToolCallChunk
 from agentscope_rx.model.anthropic._kept import (
     CALL_MEMBERS,
@@ -28,6 +29,13 @@ __all__ = ["MessageDecoder"]
 
 _SENT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """What is counted of the input: none of these holds another."""
+
+_DELTAS: Final = {
+    "text": ("text_delta", "text"),
+    "thinking": ("thinking_delta", "thinking"),
+    "tool_use": ("input_json_delta", "partial_json"),
+}
+"""How what is new in a block comes, and where it stands."""
 
 
 class MessageDecoder:
@@ -51,6 +59,8 @@ class MessageDecoder:
         self._blocks: dict[int, _Block] = {}
         self._begun = 0
         self._growing: list[_Block] = []
+        self._front: _Block | None = None
+        """The first of those that grow: what is new in it need not wait."""
 
     @property
     def whole(self) -> bool:
@@ -63,14 +73,14 @@ class MessageDecoder:
         Errors: `ModelResponseError` for an error, `BadModelOutputError` for what is no JSON and for arguments
             of a call that did not begin.
         """
-        if frame.data.strip() == "[DONE]":  # gateways between two protocols send it
+        if frame.data == "[DONE]":  # gateways between two protocols send it
             return self._end_message()
         chunk = object_in(frame, self._name)
         if chunk is None:
             return None
         kind = chunk.get("type") or frame.event
         if kind == "content_block_delta":
-            return _response(self._grow(chunk))
+            return self._grow(chunk)
         if kind == "error" or frame.event == "error" or chunk.get("error") or _is_bare_error(chunk):
             raise failed(self._name, chunk)
         match kind:
@@ -119,31 +129,26 @@ class MessageDecoder:
         self._growing.append(block)
         return self._released()
 
-    def _grow(self, chunk: Json) -> tuple[ResponsePart, ...]:
+    def _grow(self, chunk: Json) -> ChatResponse | None:
+        index = chunk.get("index")
+        block = self._blocks.get(index) if type(index) is int else self._blocks.get(self._index(chunk))
         delta = as_object(chunk.get("delta"))
-        index = self._index(chunk)
-        block = self._blocks.get(index)
         if block is None:
-            begun = self._lost(delta)
-            if begun is None:
-                return ()
-            before = self._begin(begun, index)
-            return before + self._grow(chunk)
-        part = block.grow(delta)
-        if part is None:
-            return ()
-        if (self._growing and self._growing[0] is block) or block not in self._growing:
-            return (part,)
+            block = self._lost(delta, self._index(chunk))
+        part = None if block is None else block.grow(delta)
+        if part is None or block is None:
+            return None
+        if block is self._front or block not in self._growing:
+            return piece(part)
         block.held.append(part)
-        return self._released()
+        return _response(self._released())
 
-    def _lost(self, delta: Json) -> Json | None:
-        """The start of a block that did not begin; None if there is no need for one."""
+    def _lost(self, delta: Json, index: int) -> _Block | None:
+        """Begin a block that did not begin; None if there is no need for one."""
         match delta.get("type"):
-            case "text_delta":
-                return {"type": "text"}
-            case "thinking_delta":
-                return {"type": "thinking"}
+            case "text_delta" | "thinking_delta" as kind:
+                self._begin({"type": kind.removesuffix("_delta")}, index)
+                return self._blocks[index]
             case "input_json_delta":
                 raise BadModelOutputError(
                     f"{self._name} sent arguments of a tool call that it never began: {delta!r:.300}"
@@ -168,6 +173,7 @@ class MessageDecoder:
                 self._growing.remove(block)
             elif block.alone:
                 break
+        self._front = self._growing[0] if self._growing else None
         return tuple(parts)
 
     def _tail(self, delta: Json, usage: ChatUsage | None) -> ChatResponse | None:
@@ -237,12 +243,13 @@ class _Block:
     """
 
     __slots__ = (
-        "_citations", "_fragments", "_id", "_number", "_signature", "_spoke", "_type", "alone", "begun",
-        "ended", "held",
+        "_citations", "_delta", "_fragments", "_id", "_member", "_number", "_signature", "_spoke", "_type",
+        "alone", "begun", "ended", "held",
     )  # fmt: skip
 
     def __init__(self, begun: Json, number: int) -> None:
         self._type = as_str(begun.get("type"))
+        self._delta, self._member = _DELTAS.get(self._type, ("nothing", ""))
         self.begun = begun
         self.alone = self._type in ("text", "thinking")
         self.ended = False
@@ -259,27 +266,27 @@ class _Block:
 
     def grow(self, delta: Json) -> ResponsePart | None:
         """Take a delta; return what is new, if it is to go out now."""
-        match delta.get("type"):
-            case "text_delta" if self._type == "text":
-                part = _text(delta.get("text"))
-            case "thinking_delta" if self._type == "thinking":
-                part = _thinking(delta.get("thinking"))
-            case "input_json_delta" if self._type == "tool_use":
-                text = as_str(delta.get("partial_json"))
-                part = ToolCallChunk(text, self._id, "", self._number) if text else None
-            case "input_json_delta":
-                self._fragments.append(as_str(delta.get("partial_json")))
+        kind = delta.get("type")
+        if kind == self._delta:
+            new = delta.get(self._member)
+            if not isinstance(new, str) or not new:
                 return None
+            self._spoke = True
+            if kind == "text_delta":
+                return text_part(new)
+            if kind == "thinking_delta":
+                return thinking_part(new)
+            return ToolCallChunk(new, self._id, "", self._number)
+        match kind:
             case "signature_delta":
                 self._signature = as_str(delta.get("signature")) or self._signature
-                return None
             case "citations_delta":
                 self._citations.append(delta.get("citation"))
-                return None
+            case "input_json_delta":
+                self._fragments.append(as_str(delta.get("partial_json")))
             case _:
-                return None
-        self._spoke = self._spoke or part is not None
-        return part
+                pass
+        return None
 
     def end(self) -> None:
         """Hold what comes last of the block."""
@@ -291,10 +298,10 @@ class _Block:
     def _first(self) -> ResponsePart | None:
         begun = self.begun
         match self._type:
-            case "text":
-                return _text(begun.get("text"))
-            case "thinking":
-                return _thinking(begun.get("thinking"))
+            case "text" if text := as_str(begun.get("text")):
+                return TextBlock(text)
+            case "thinking" if text := as_str(begun.get("thinking")):
+                return ThinkingBlock(text)
             case "redacted_thinking" if data := as_str(begun.get("data")):
                 return ThinkingBlock("", {REDACTED: data})
             case "tool_use":
@@ -320,11 +327,3 @@ class _Block:
                 )
             case _:
                 return None
-
-
-def _text(value: Any) -> TextBlock | None:
-    return TextBlock(value) if isinstance(value, str) and value else None
-
-
-def _thinking(value: Any) -> ThinkingBlock | None:
-    return ThinkingBlock(value) if isinstance(value, str) and value else None
