@@ -182,6 +182,7 @@ def test_blank_texts_are_not_sent_and_an_answer_to_go_on_with_ends_without_blank
          {"type": "server_tool_use", "id": "s", "input": {}}),
         (ThinkingBlock("hm"), None),
         (ThinkingBlock("hm", {"reasoning_details": []}), None),
+        (ThinkingBlock("hm", {"signature": "g", "thoughtSignature": "g"}), None),
     ],
 )  # fmt: skip
 def test_thinking_goes_back_as_it_came_and_only_to_who_gave_it(
