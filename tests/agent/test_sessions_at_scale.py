@@ -6,7 +6,7 @@ import asyncio
 import gc
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Final
 
@@ -69,6 +69,15 @@ async def count(word: str, out: ToolEmitter) -> None:
 def guarded(word: str) -> str:
     """Say the word, if the human lets it."""
     return word
+
+
+@pytest.fixture
+def rare_collections() -> Iterator[None]:
+    """Two thirds of the time would be spent looking through all that a thousand calls hold."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, *before[1:])
+    yield
+    gc.set_threshold(*before)
 
 
 def has_tools(number: int) -> bool:
@@ -151,6 +160,7 @@ class Conversation:
 
 
 @pytest.mark.asyncio
+@pytest.mark.usefixtures("rare_collections")
 @pytest.mark.parametrize(("sessions", "calls", "more"), [(100, 20, False), (20, 6, True)])
 async def test_a_hundred_sessions_of_twenty_calls_hold_only_their_own(
     sessions: int, calls: int, more: bool
@@ -182,6 +192,7 @@ async def test_a_hundred_sessions_of_twenty_calls_hold_only_their_own(
 
 
 @pytest.mark.asyncio
+@pytest.mark.usefixtures("rare_collections")
 async def test_a_thousand_calls_at_once_on_one_loop() -> None:
     agent = friend(lambda asked: [pause(0.01), f"answer to {asked.text}"])
     running = 0

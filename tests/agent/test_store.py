@@ -16,15 +16,17 @@ from reactivex import operators as ops
 
 from agentscope_rx import event as ev
 from agentscope_rx.agent import ConfirmResults, ExternalResults, ReActAgent, RuntimeContext
-from agentscope_rx.errors import OpenCallsError, StateConflictError, StateLoadError
+from agentscope_rx.errors import OpenCallsError, StateConflictError, StateLoadError, StateSaveError
 from agentscope_rx.event import ConfirmResult
 from agentscope_rx.interop import from_coroutine, to_async_iterable
 from agentscope_rx.message import ToolResultBlock
 from agentscope_rx.middleware import on_acting, on_reasoning
+from agentscope_rx.store import RedisAgentStateStore
 from agentscope_rx.testing import acheck_call, acheck_disposal, pause, tool_call
 from agentscope_rx.tool import tool
 from tests.agent.friend import ANN, friend, is_free, lookup
 from tests.agent.stores import bring, check, key_of, stored
+from tests.redis_server import RedisServer, server_command
 from tests.store.backends import KINDS, LASTING, Backend, make
 from tests.store.test_store_contract import DAMAGE, ODD_NAMES
 
@@ -348,8 +350,8 @@ else:
 """
 
 
-@pytest.mark.parametrize("end", ["it ends", "Ctrl-C"])
-def test_a_plain_script_that_ends_in_a_call_leaves_it_stored(lasting: Backend, end: str) -> None:
+def test_a_plain_script_that_ends_in_a_call_leaves_it_stored(lasting: Backend) -> None:
+    end = "Ctrl-C" if lasting.kind == "sqlite" else "it ends"
     command = [sys.executable, "-c", SCRIPT, lasting.kind, lasting.place, end]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert ("KeyboardInterrupt" in done.stderr) == (end == "Ctrl-C")
@@ -357,3 +359,41 @@ def test_a_plain_script_that_ends_in_a_call_leaves_it_stored(lasting: Backend, e
 
     assert found is not None
     assert [msg.text_content.split(" ")[0] for msg in found.context] == ["go", "some"]
+
+
+@pytest.mark.asyncio
+async def test_a_call_whose_redis_server_dies_ends_with_that_error_and_goes_on_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    server_command()
+    server = RedisServer(tmp_path)
+    runs: list[str] = []
+
+    @tool(concurrency_safe=False)
+    async def once(name: str) -> str:
+        """Note the run; the server dies in the second one."""
+        runs.append(name)
+        if name == "b" and runs.count("b") == 1:
+            server.kill()
+        return name
+
+    try:
+        calls = [tool_call("once", name="a"), tool_call("once", name="b")]
+        store = RedisAgentStateStore(server.url)
+        agent = friend(["Let me ", *calls], "done", toolkit=[once], state_store=store)
+        record = await acheck_call(agent, "go", ANN)
+        assert isinstance(record.error, StateSaveError)
+        assert isinstance((await acheck_call(agent, None, ANN)).error, StateLoadError)
+
+        server.start()
+        again = friend("done", toolkit=[once], state_store=RedisAgentStateStore(server.url))
+        record = await check(again, None, ANN)
+        assert record.error is None
+        assert record.message is not None
+        assert record.message.text_content.endswith("done")
+        assert runs == ["a", "b", "b"]  # of the second one nobody knew that it had ended
+        await store.close()
+        assert again.state_store is not None
+        await again.state_store.close()
+    finally:
+        server.kill()
