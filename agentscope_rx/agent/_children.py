@@ -24,7 +24,7 @@ from agentscope_rx.event import (
     AgentStartEvent,
     ToolResultEndEvent,
 )
-from agentscope_rx.interop import CallScheduler, from_coroutine
+from agentscope_rx.interop import CallScheduler, from_coroutine, occupied
 from agentscope_rx.message import Msg, ToolResultState
 from agentscope_rx.operators import ReplyFold, with_source
 
@@ -91,6 +91,7 @@ class Children:
         self.interrupting = False
         self.inject: Callable[[AgentEvent], None] = _nowhere
         self._scheduler = scheduler
+        self._occupied = occupied.get()
         self._waits = plan.waits
         self._answers = dict(plan.children)
         self._places: dict[str, _Place] = {}
@@ -159,7 +160,7 @@ class Children:
         Errors: those of the subagent.
         """
         place = self._place(call_id)
-        child = _Child(f"{ROOT}/{name}", place.emit, interrupt)
+        child = _Child(f"{ROOT}/{name}", place.emit, interrupt, self._occupied)
         place.children.append(child)
         child.listen(events, self._scheduler)
         try:
@@ -271,12 +272,14 @@ class _Child:
         path: str,
         emit: Callable[[AgentEvent], None],
         interrupt: Callable[[], Observable[AgentEvent | None]] | None,
+        around: frozenset[Any],
     ) -> None:
         self.emit = emit
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._path = path
         self._interrupt = interrupt
+        self._around = around
         self._subscriptions = CompositeDisposable()
         self._end: AgentEndEvent | None = None
         self._begun = False
@@ -301,7 +304,11 @@ class _Child:
             self._begun = self._begun or isinstance(event, AgentStartEvent)
             self._result = event.result if isinstance(event, AgentResultEvent) else self._result
             self._end = event if isinstance(event, AgentEndEvent) else None
-        self.emit(with_source(event, self._path))
+        inside = occupied.set(self._around)  # who hears of it does not wait in the tool, as the subagent does
+        try:
+            self.emit(with_source(event, self._path))
+        finally:
+            occupied.reset(inside)
         if self._end is not None and not (self._interrupted and self.has_paused):
             _settle(self.ended)
 

@@ -627,3 +627,24 @@ async def test_sessions_of_one_parent_do_not_share_subagents() -> None:
 
 async def _said(boss: ReActAgent, name: str) -> str:
     return (await boss.reply(name, RuntimeContext(name))).text_content
+
+
+def test_a_subscriber_may_call_the_agent_at_an_event_of_a_subagent_and_waits_for_its_turn() -> None:
+    async def main() -> None:
+        calling = parent(agent("child", "CHILD"), asks("child"), "PARENT", "LATER")
+        later: list[str] = []
+        done: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+
+        def see(event: ev.AgentEvent) -> None:
+            if isinstance(event, ev.AgentStartEvent) and event.source:
+                call = calling.reply("and then?")
+                call.subscribe(
+                    lambda msg: later.append(msg.text_content), done.set_result, lambda: done.set_result(None)
+                )
+
+        record = await calling.call("go").pipe(ops.do_action(see), agent_ops.to_msg())
+        assert await asyncio.wait_for(done, 5) is None
+        assert record.text_content == "PARENT"
+        assert later == ["LATER"]
+
+    asyncio.run(main())
