@@ -50,7 +50,8 @@ class LineReader:
             chunk = chunk.removeprefix(b"\n")
         if b"\r" in chunk:
             self._after_cr = chunk.endswith(b"\r")
-            lines = _LINE_END.split(chunk)
+            chunk = chunk.replace(b"\r\n", b"\n")
+            lines = _LINE_END.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         else:
             lines = chunk.split(b"\n")
         rest = lines.pop()
@@ -211,8 +212,8 @@ class SSEReader:
             if line:
                 if line == self._event_line:
                     self._event = self._event_name
-                elif not self._data and line[:6] == b"data: ":  # no longer than a line may be
-                    self._data.append(line[6:].decode("utf-8", "replace"))
+                elif not self._data and line[:5] == b"data:":  # no longer than a line may be
+                    self._data.append(line[6 if line[5:6] == b" " else 5 :].decode("utf-8", "replace"))
                     self._size = len(line)
                 elif line[0] != _COLON:  # a comment
                     self._field(line)
@@ -235,17 +236,17 @@ class SSEReader:
         return [self._end(complete=False)] if self._data else []
 
     def _field(self, line: bytes) -> None:
-        name, _, value = line.decode("utf-8", "replace").partition(":")
-        value = value.removeprefix(" ")
+        name, _, rest = line.partition(b":")
+        value = rest.removeprefix(b" ").decode("utf-8", "replace")
         match name:
-            case "data":
+            case b"data":
                 self._add(value, len(line))
-            case "event":
+            case b"event":
                 self._event = self._event_name = value
                 self._event_line = line
-            case "id" if "\0" not in value:
+            case b"id" if "\0" not in value:
                 self._id = value
-            case "retry" if value.isascii() and value.isdigit():
+            case b"retry" if rest.removeprefix(b" ").isdigit():
                 self.retry = int(value)
             case _:
                 pass

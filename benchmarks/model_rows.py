@@ -16,6 +16,7 @@ from agentscope_rx.model.dashscope._decode import FrameDecoder
 from agentscope_rx.model.gemini._decode import ChunkDecoder as GeminiDecoder
 from agentscope_rx.model.ollama._decode import LineDecoder
 from agentscope_rx.model.openai._decode import ChunkDecoder
+from agentscope_rx.model.openai_responses._decode import ResponseDecoder
 from benchmarks._comparison import Comparison, Rival, at_most
 from benchmarks._measure import Cost, Effort, best, cpu_time
 from benchmarks._profile import hot_spots
@@ -58,6 +59,12 @@ def _anthropic(_: int) -> Any:
     return {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": _WORD}}
 
 
+def _responses(number: int) -> Any:
+    place = {"item_id": "msg_67c9fdcf37fc8190ba82116e33fb28c501b8b0ad", "output_index": 0, "content_index": 0}
+    head = {"type": "response.output_text.delta", "sequence_number": number, **place}
+    return {**head, "delta": _WORD, "logprobs": [], "obfuscation": "aB3xYz"}
+
+
 def _dashscope(number: int) -> Any:
     choice = {"message": {"role": "assistant", "content": _WORD}, "finish_reason": "null"}
     usage = {"input_tokens": 22, "output_tokens": number, "total_tokens": 22 + number}
@@ -94,6 +101,14 @@ _STREAMS = (
         _anthropic,
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
         "event: content_block_delta\ndata: {}\n\n".format,
+    ),
+    _Stream(
+        "OpenAI's responses",
+        SSEReader,
+        ResponseDecoder,
+        _responses,
+        {"type": "response.completed", "response": {"status": "completed"}},
+        "event: response.output_text.delta\ndata: {}\n\n".format,
     ),
     _Stream(
         "DashScope",

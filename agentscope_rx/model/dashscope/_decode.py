@@ -15,6 +15,7 @@ from agentscope_rx.errors import BadModelOutputError, IncompleteStreamError
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, ThinkingBlock, URLSource
 from agentscope_rx.model._chunks import Json, as_int, as_list, as_object, as_str, object_in
 from agentscope_rx.model._failure import failed, held_back
+from agentscope_rx.model._pieces import pieces, text_part, thinking_part, usage_of
 from agentscope_rx.model._response import ChatResponse, ResponsePart, ToolCallChunk
 
 __all__ = ["FrameDecoder"]
@@ -55,24 +56,29 @@ class FrameDecoder:
         """
         if frame.event == "done" or frame.data.strip() == "[DONE]":
             self.done = True
-        body = None if self.done else object_in(frame, self._name)
+            return None
+        body = object_in(frame, self._name)
         if body is None:
             return None
-        if frame.event == "error" or _is_error(body):
+        if frame.event == "error" or (("code" in body or "error" in body) and _is_error(body)):
             raise failed(self._name, body)
         output = as_object(body.get("output"))
-        choice = as_object(next(iter(as_list(output.get("choices"))), None))
-        message = as_object(choice.get("message") or choice.get("delta"))
-        parts = _parts(message) or _text(output.get("text"))
+        choices = output.get("choices")
+        choice = as_object(choices[0]) if choices and isinstance(choices, list) else {}
+        message = choice.get("message") or choice.get("delta")
+        parts = _parts(as_object(message)) if message else []
+        if not parts:
+            parts = _text(output.get("text"))
         if self._so_far is not None:
             parts = self._so_far.new_in(parts)
         finish = _finish(choice.get("finish_reason")) or _finish(output.get("finish_reason"))
-        self._finished = self._finished or bool(finish)
-        self._held_back = self._held_back or finish == "content_filter"
+        if finish:
+            self._finished = True
+            self._held_back = self._held_back or finish == "content_filter"
         usage = _usage(as_object(body.get("usage")))
         if not parts and usage is None and not finish:
             return None
-        return ChatResponse(parts, usage, finish, as_str(body.get("request_id")))
+        return pieces(parts, usage, finish, as_str(body.get("request_id")))
 
     def close(self) -> None:
         """Check that the answer is whole, now that the stream has ended.
@@ -94,17 +100,21 @@ def _is_error(body: Json) -> bool:
 
 def _finish(reason: Any) -> str:
     """A reason; the server writes the text "null" until it has one."""
-    return reason if isinstance(reason, str) and reason != "null" else ""
+    return reason if reason and reason != "null" and isinstance(reason, str) else ""
 
 
 def _parts(message: Json) -> list[ResponsePart]:
     """The parts of a message: thinking comes before the text that it led to."""
     parts: list[ResponsePart] = []
-    thinking, signature = as_str(message.get("reasoning_content")), message.get("reasoning_signature")
+    thinking, signature = message.get("reasoning_content"), message.get("reasoning_signature")
     if thinking or signature:
-        parts.append(ThinkingBlock(thinking, {"signature": signature} if signature else None))
+        text = as_str(thinking)
+        parts.append(ThinkingBlock(text, {"signature": signature}) if signature else thinking_part(text))
     if content := message.get("content"):
-        parts += _text(content) or _content(as_list(content))
+        if isinstance(content, str):
+            parts.append(text_part(content))
+        else:
+            parts += _content(as_list(content))
     if calls := message.get("tool_calls"):
         parts += _calls(as_list(calls))
     return parts
@@ -154,17 +164,15 @@ def _arguments(value: Any) -> str:
 
 def _usage(usage: Json) -> ChatUsage | None:
     """Totals of the call so far; None where nothing was counted."""
-    if not usage:
-        return None
-    sent = as_object(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
-    received = as_object(usage.get("output_tokens_details"))
-    counted = ChatUsage(
-        as_int(usage.get("input_tokens")) or 0,
-        as_int(usage.get("output_tokens")) or 0,
-        as_int(sent.get("cached_tokens") or usage.get("cached_tokens")) or 0,
-        reasoning_tokens=as_int(received.get("reasoning_tokens")) or 0,
+    sent = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    cached = as_object(sent).get("cached_tokens") if sent else None
+    received = usage.get("output_tokens_details")
+    return usage_of(
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
+        cached or usage.get("cached_tokens"),
+        as_object(received).get("reasoning_tokens") if received else None,
     )
-    return counted if counted.total_tokens else None
 
 
 class _SoFar:

@@ -8,7 +8,7 @@ good.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, cast
+from typing import Final
 
 from agentscope_rx._frames import Frame
 from agentscope_rx._json import dumps
@@ -25,6 +25,7 @@ from agentscope_rx.message import (
 )
 from agentscope_rx.model._chunks import Json, as_int, as_list, as_object, as_str, json_in
 from agentscope_rx.model._failure import failed, held_back
+from agentscope_rx.model._pieces import pieces, text_part, thinking_part, usage_of
 from agentscope_rx.model._response import ChatResponse, ResponsePart
 from agentscope_rx.model.gemini._signed import COVERS, PART, SIGNATURE
 
@@ -81,8 +82,9 @@ class ChunkDecoder:
             return None
         value = json_in(frame, self._name)
         is_error = frame.event == "error"
-        chunks = as_list(value) or [value]  # one list of all chunks, without `alt=sse`
-        return self.feed_json(*map(as_object, chunks), is_error=is_error)
+        if isinstance(value, list):  # one list of all chunks, without `alt=sse`
+            return self.feed_json(*map(as_object, as_list(value)), is_error=is_error)
+        return self.feed_json(as_object(value), is_error=is_error)
 
     def feed_json(self, *chunks: Json, is_error: bool = False) -> ChatResponse | None:
         """Decode chunks that came together; None if there is nothing in them."""
@@ -108,7 +110,7 @@ class ChunkDecoder:
                     self._explanation = as_str(candidate.get("finishMessage"))
         if not (parts or counted or finish):
             return None
-        return ChatResponse(parts, self._usage() if counted else None, finish, name)
+        return pieces(parts, self._usage() if counted else None, finish, name)
 
     def close(self) -> None:
         """Check that the answer is whole and good, now that the stream has ended.
@@ -132,18 +134,25 @@ class ChunkDecoder:
 
     def _count(self, counts: Json) -> bool:
         """Take the counts that are there; what is left out stays. Return whether there are any."""
-        found = {key: as_int(counts[key]) or 0 for key in _COUNTED if counts.get(key) is not None}
-        self._counts.update(found)
-        return bool(found)
+        found = False
+        for key in _COUNTED:
+            if (count := counts.get(key)) is not None:
+                self._counts[key] = as_int(count) or 0
+                found = True
+        return found
 
-    def _usage(self) -> ChatUsage:
+    def _usage(self) -> ChatUsage | None:
         prompt, tools, said, thought, cached = self._counts.values()
-        return ChatUsage(prompt + tools, said + thought, cached, reasoning_tokens=thought)
+        return usage_of(prompt + tools, said + thought, cached, thought)
 
-    def _parts(self, content: Json) -> Iterator[ResponsePart]:
-        for part in as_list(content.get("parts")):
-            if isinstance(part, dict):
-                yield from self._part(cast("Json", part))
+    def _parts(self, content: Json) -> list[ResponsePart]:
+        parts: list[ResponsePart] = []
+        for part in map(as_object, as_list(content.get("parts"))):
+            if len(part) == 1 and isinstance(text := part.get("text"), str):
+                parts.append(text_part(text))
+            else:
+                parts += self._part(part)
+        return parts
 
     def _part(self, part: Json) -> Iterator[ResponsePart]:
         text, thought = part.get("text"), part.get("thought") is True
@@ -177,7 +186,7 @@ class ChunkDecoder:
 
 def _text(text: str, signed: Json, *, thought: bool) -> TextBlock | ThinkingBlock:
     if not signed:
-        return ThinkingBlock(text) if thought else TextBlock(text)
+        return thinking_part(text) if thought else text_part(text)
     kept = {**signed, COVERS: len(text)}
     # Readers of thinking blocks know a signature by this name.
     return ThinkingBlock(text, {"signature": signed[SIGNATURE], **kept}) if thought else TextBlock(text, kept)

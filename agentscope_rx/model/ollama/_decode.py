@@ -12,9 +12,10 @@ from typing import Any
 from agentscope_rx._frames import Frame
 from agentscope_rx._json import dumps
 from agentscope_rx.errors import IncompleteStreamError
-from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from agentscope_rx.model._chunks import Json, as_int, as_list, as_object, as_str, object_in
+from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, ToolUseBlock
+from agentscope_rx.model._chunks import Json, as_list, as_object, as_str, object_in
 from agentscope_rx.model._failure import failed
+from agentscope_rx.model._pieces import piece, text_part, thinking_part, usage_of
 from agentscope_rx.model._response import ChatResponse, ResponsePart
 
 __all__ = ["LineDecoder"]
@@ -49,6 +50,8 @@ class LineDecoder:
         self.done = line.get("done") is True
         parts = _parts(as_object(line.get("message")))
         if not self.done:  # what was counted, and why it ended, is in the last line only
+            if len(parts) == 1:
+                return piece(parts[0])
             return ChatResponse(parts) if parts else None
         usage, finish = _usage(line), as_str(line.get("done_reason"))
         return ChatResponse(parts, usage, finish) if parts or usage is not None or finish else None
@@ -68,9 +71,9 @@ def _parts(message: Json) -> list[ResponsePart]:
     """The parts of a message: thinking comes before the text that it led to."""
     parts: list[ResponsePart] = []
     if thinking := as_str(message.get("thinking") or message.get("reasoning_content")):
-        parts.append(ThinkingBlock(thinking))
+        parts.append(thinking_part(thinking))
     if text := as_str(message.get("content")):
-        parts.append(TextBlock(text))
+        parts.append(text_part(text))
     if images := message.get("images"):
         parts += (DataBlock(Base64Source("image/png", data)) for data in map(as_str, as_list(images)) if data)
     if calls := message.get("tool_calls"):
@@ -94,9 +97,6 @@ def _arguments(value: Any) -> str:
 
 def _usage(line: Json) -> ChatUsage | None:
     """Totals of the call; None where nothing was counted."""
-    counted = ChatUsage(
-        input_tokens=as_int(line.get("prompt_eval_count")) or 0,
-        output_tokens=as_int(line.get("eval_count")) or 0,
-        cached_tokens=as_int(line.get("prompt_eval_cached_count")) or 0,
+    return usage_of(
+        line.get("prompt_eval_count"), line.get("eval_count"), line.get("prompt_eval_cached_count")
     )
-    return counted if counted.total_tokens else None

@@ -6,8 +6,10 @@ empty or unknown is skipped. Strict about the end: an error object, and an end w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from attrs import evolve
 
 from agentscope_rx._frames import Frame
 from agentscope_rx._json import dumps
@@ -15,7 +17,9 @@ from agentscope_rx.errors import IncompleteStreamError
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, ThinkingBlock, URLSource
 from agentscope_rx.model._chunks import Json, as_int, as_list, as_object, as_str, object_in
 from agentscope_rx.model._failure import failed, held_back
+from agentscope_rx.model._pieces import pieces, text_part, thinking_part, usage_of
 from agentscope_rx.model._response import ChatResponse, ResponsePart, ToolCallChunk
+from agentscope_rx.model.openai._details import DETAILS, joined, text_of
 
 __all__ = ["ChunkDecoder", "decode_chunk"]
 
@@ -32,6 +36,7 @@ class ChunkDecoder:
         self._name = name
         self._finished = False
         self._held_back = False
+        self._details: list[Any] = []
 
     @property
     def whole(self) -> bool:
@@ -45,20 +50,32 @@ class ChunkDecoder:
         """
         if frame.data.strip() == "[DONE]":
             self.done = True
-        chunk = None if self.done else object_in(frame, self._name)
-        return None if chunk is None else self.feed_json(chunk, is_error=frame.event == "error")
+            return ChatResponse(self._closed()) if self._details else None
+        chunk = object_in(frame, self._name)
+        return None if chunk is None else self.feed_json(chunk, frame.event)
 
-    def feed_json(self, chunk: Json, *, is_error: bool = False) -> ChatResponse | None:
+    def feed_json(self, chunk: Json, event: str = "") -> ChatResponse | None:
         """Decode a chunk, or a whole answer; None if there is nothing in it."""
-        if is_error or _is_error(chunk):
-            raise failed(self._name, chunk)
-        response = decode_chunk(chunk)
-        if response.finish_reason == "error":
-            raise failed(self._name, "the model stopped with finish_reason 'error'")
-        self._finished = self._finished or bool(response.finish_reason)
-        self._held_back = self._held_back or response.finish_reason == "content_filter"
-        empty = not response.content and response.usage is None and not response.finish_reason
-        return None if empty else response
+        if "error" in chunk or "choices" not in chunk or event == "error":
+            _check(chunk, self._name, is_error=event == "error")
+        response = decode_chunk(chunk, self._details)
+        finish = response.finish_reason
+        if finish:
+            if finish == "error":
+                raise failed(self._name, "the model stopped with finish_reason 'error'")
+            self._finished = True
+            self._held_back = self._held_back or finish == "content_filter"
+        if self._details and (finish or not _thinks(response.content)):
+            thoughts = tuple(filter(_is_thought, response.content))
+            rest = (part for part in response.content if not _is_thought(part))
+            return evolve(response, content=(*thoughts, *self._closed(), *rest))
+        return response if response.content or finish or response.usage is not None else None
+
+    def _closed(self) -> tuple[ResponsePart, ...]:
+        """End the thinking with what its server wants back."""
+        details = joined(self._details)
+        self._details.clear()
+        return (ThinkingBlock("", {DETAILS: details}),)
 
     def close(self) -> None:
         """Check that the answer is whole, now that the stream has ended.
@@ -74,39 +91,60 @@ class ChunkDecoder:
             )
 
 
-def _is_error(chunk: Json) -> bool:
-    """Whether a chunk is an error object, in one of its shapes."""
+def _check(chunk: Json, name: str, *, is_error: bool) -> None:
+    """Raise what an error object says, in any of its shapes."""
     bare = "choices" not in chunk and isinstance(chunk.get("message"), str)
-    return bool(chunk.get("error")) or bare or chunk.get("object") == "error"
+    if is_error or chunk.get("error") or bare or chunk.get("object") == "error":
+        raise failed(name, chunk)
 
 
-def decode_chunk(chunk: Json) -> ChatResponse:
-    """Return what is in a chunk, or in a whole answer."""
-    choice = as_object(next(iter(as_list(chunk.get("choices"))), None))
+def _is_thought(part: ResponsePart) -> bool:
+    return type(part) is ThinkingBlock
+
+
+def _thinks(parts: Sequence[ResponsePart]) -> bool:
+    return all(map(_is_thought, parts))
+
+
+def decode_chunk(chunk: Json, details: list[Any] | None = None) -> ChatResponse:
+    """Return what is in a chunk, or in a whole answer; its `reasoning_details` are added to `details`."""
+    choices = chunk.get("choices")
+    choice = as_object(choices[0]) if choices and isinstance(choices, list) else {}
+    delta = as_object(choice["delta"] if "delta" in choice else choice.get("message"))
     finish = choice.get("finish_reason")
-    return ChatResponse(
-        tuple(_parts(as_object(choice["delta"] if "delta" in choice else choice.get("message")))),
-        usage=_usage(as_object(chunk.get("usage") or choice.get("usage"))),
+    usage = chunk.get("usage") or choice.get("usage")
+    if details is not None and DETAILS in delta:
+        details += as_list(delta[DETAILS])
+    return pieces(
+        _parts(delta),
+        _usage(as_object(usage)) if usage else None,
         # Some servers write the text "null" until they have a reason.
-        finish_reason=finish if isinstance(finish, str) and finish != "null" else "",
-        id=as_str(chunk.get("id")),
+        finish if isinstance(finish, str) and finish != "null" else "",
+        as_str(chunk.get("id")),
     )
 
 
-def _parts(delta: Json) -> Iterator[ResponsePart]:
+def _parts(delta: Json) -> list[ResponsePart]:
     """The parts of a delta: thinking comes before the text that it led to."""
-    thinking = as_str(delta.get("reasoning_content")) or as_str(delta.get("reasoning"))
-    if thinking:
-        yield ThinkingBlock(thinking)
+    parts: list[ResponsePart] = []
+    thinking = delta.get("reasoning_content") or delta.get("reasoning")
+    if not thinking and DETAILS in delta:
+        thinking = text_of(as_list(delta[DETAILS]))
+    if thinking and isinstance(thinking, str):
+        parts.append(thinking_part(thinking))
     content = delta.get("content")
-    for text in filter(None, map(as_str, (content, delta.get("refusal")))):
-        yield TextBlock(text)
-    if isinstance(content, list):
-        yield from _content(as_list(content))
+    if content:
+        if isinstance(content, str):
+            parts.append(text_part(content))
+        else:
+            parts += _content(as_list(content))
+    if refusal := delta.get("refusal"):
+        parts += (TextBlock(as_str(refusal)),) if as_str(refusal) else ()
     if images := delta.get("images"):
-        yield from _images(images)
+        parts += _images(images)
     if "tool_calls" in delta or "function_call" in delta:
-        yield from _calls(delta)
+        parts += _calls(delta)
+    return parts
 
 
 def _content(parts: list[Any]) -> Iterator[ResponsePart]:
@@ -153,14 +191,10 @@ def _arguments(value: Any) -> str:
 
 def _usage(usage: Json) -> ChatUsage | None:
     """Totals of the call so far; None where nothing was counted."""
-    if not usage:
-        return None
     sent = as_object(usage.get("prompt_tokens_details"))
-    received = as_object(usage.get("completion_tokens_details"))
-    counted = ChatUsage(
-        input_tokens=as_int(usage.get("prompt_tokens")) or 0,
-        output_tokens=as_int(usage.get("completion_tokens")) or 0,
-        cached_tokens=as_int(sent.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")) or 0,
-        reasoning_tokens=as_int(received.get("reasoning_tokens")) or 0,
+    return usage_of(
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        sent.get("cached_tokens") or usage.get("prompt_cache_hit_tokens"),
+        as_object(usage.get("completion_tokens_details")).get("reasoning_tokens"),
     )
-    return counted if counted.total_tokens else None

@@ -80,6 +80,7 @@ class OpenAIChatModel:
         self._is_openai = provider == "openai" and self._server.is_own
         self._reasoning_key = known.reasoning_key if reasoning_key is None else reasoning_key
         self._cache_marks = known.cache_marks
+        self._details = known.details and self._reasoning_key == known.reasoning_key
         self._native = self._is_openai if native_structured_output is None else native_structured_output
 
     @property
@@ -119,6 +120,7 @@ class OpenAIChatModel:
                 max_tokens_key="max_completion_tokens" if self._is_openai else "max_tokens",
                 reasoning_key=self._reasoning_key or None,
                 cache_marks=self._cache_marks,
+                details=self._details,
             )
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}
             return Ask("/chat/completions", body, headers)

@@ -18,11 +18,13 @@ class Preset(NamedTuple):
         defaults: where it is.
         reasoning_key: where its server wants thinking back; empty for nowhere.
         cache_marks: whether its server wants to be told what to keep for the next call.
+        details: whether it wants thinking back as `reasoning_details`, if it came so.
     """
 
     defaults: Defaults
     reasoning_key: str = ""
     cache_marks: bool = False
+    details: bool = False
 
 
 _MOONSHOT: Final = Preset(
@@ -79,6 +81,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         ),
         "reasoning",
         cache_marks=True,
+        details=True,
     ),
     "vllm": Preset(
         Defaults("vLLM", "http://127.0.0.1:8000/v1", ("VLLM_API_KEY",), ("VLLM_BASE_URL",), needs_key=False)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from agentscope_rx.message import Msg, TextBlock, ThinkingBlock, ToolUseBlock
+from agentscope_rx.model._chunks import Json, as_list
 from agentscope_rx.model._history import (
     AssistantTurn,
     Media,
@@ -25,10 +26,9 @@ from agentscope_rx.model._history import (
 )
 from agentscope_rx.model._response import GenerateOptions, ToolSchema
 from agentscope_rx.model._strict import response_format
+from agentscope_rx.model.openai._details import DETAILS, joined
 
 __all__ = ["build_messages", "build_request"]
-
-Json: TypeAlias = dict[str, Any]
 
 _PLAIN_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _AUDIO_FORMATS: Final = {"mpeg": "mp3", "mp3": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
@@ -47,6 +47,7 @@ def build_request(
     max_tokens_key: str = "max_tokens",
     reasoning_key: str | None = None,
     cache_marks: bool = False,
+    details: bool = False,
 ) -> Json:
     """Return the request's body.
 
@@ -58,11 +59,12 @@ def build_request(
         max_tokens_key: what the server calls the limit.
         reasoning_key: the key in assistant messages under which thinking goes back; None for not at all.
         cache_marks: whether the server wants to be told what to keep for the next call.
+        details: whether thinking that came with `reasoning_details` goes back with them.
     """
     turns = history(messages)
     if cache_marks and options.cache_control:
         turns = kept(turns)
-    body: Json = {"model": model, "messages": _all_messages(turns, reasoning_key, cache_marks)}
+    body: Json = {"model": model, "messages": _all_messages(turns, reasoning_key, cache_marks, details)}
     body["stream"] = True
     body["stream_options"] = {"include_usage": True}
     for name in _SAME:
@@ -92,16 +94,22 @@ def _tool_choice(choice: str | None) -> Json | str | None:
 
 
 def build_messages(
-    messages: Sequence[Msg], *, reasoning_key: str | None = None, cache_marks: bool = False
+    messages: Sequence[Msg],
+    *,
+    reasoning_key: str | None = None,
+    cache_marks: bool = False,
+    details: bool = False,
 ) -> list[Json]:
     """Return the conversation as the API has it."""
-    return _all_messages(history(messages), reasoning_key, cache_marks)
+    return _all_messages(history(messages), reasoning_key, cache_marks, details)
 
 
-def _all_messages(turns: Iterable[Turn], reasoning_key: str | None, cache_marks: bool) -> list[Json]:
+def _all_messages(
+    turns: Iterable[Turn], reasoning_key: str | None, cache_marks: bool, details: bool
+) -> list[Json]:
     messages: list[Json] = []
     for turn in turns:
-        messages += _messages(turn, reasoning_key)
+        messages += _messages(turn, reasoning_key, details)
         if turn.cached and cache_marks:
             messages[-1]["content"] = _marked(messages[-1]["content"])
     return messages
@@ -113,14 +121,14 @@ def _marked(content: str | list[Json]) -> list[Json]:
     return [*parts[:-1], {**parts[-1], "cache_control": {"type": "ephemeral"}}]
 
 
-def _messages(turn: Turn, reasoning_key: str | None) -> list[Json]:
+def _messages(turn: Turn, reasoning_key: str | None, details: bool) -> list[Json]:
     match turn:
         case SystemTurn():
             return [{"role": "system", "content": turn.text}]
         case UserTurn():
             return [_user(turn)]
         case AssistantTurn():
-            return _round(turn, reasoning_key)
+            return _round(turn, reasoning_key, details)
 
 
 def _user(turn: UserTurn) -> Json:
@@ -132,13 +140,11 @@ def _user(turn: UserTurn) -> Json:
     return message
 
 
-def _round(turn: AssistantTurn, reasoning_key: str | None) -> list[Json]:
+def _round(turn: AssistantTurn, reasoning_key: str | None, details: bool) -> list[Json]:
     """The assistant's message, a message for each result, and one for the media in them."""
     said = [part for part in turn.parts if isinstance(part, TextBlock | Media)]
     message: Json = {"role": "assistant", "content": as_text(said) if said else None}
-    thinking = "".join(part.thinking for part in turn.parts if isinstance(part, ThinkingBlock))
-    if reasoning_key is not None and thinking:
-        message[reasoning_key] = thinking
+    message |= _thinking(turn, reasoning_key, details)
     if turn.results:
         message["tool_calls"] = [_call(call) for call in turn.calls]
     results = [
@@ -146,6 +152,15 @@ def _round(turn: AssistantTurn, reasoning_key: str | None) -> list[Json]:
     ]
     media = [part for result in turn.results for part in _result_media(result)]
     return [message, *results, *([{"role": "user", "content": media}] if media else [])]
+
+
+def _thinking(turn: AssistantTurn, reasoning_key: str | None, details: bool) -> Json:
+    thoughts = [part for part in turn.parts if isinstance(part, ThinkingBlock)]
+    fragments = [each for part in thoughts for each in as_list((part.metadata or {}).get(DETAILS))]
+    if details and fragments:
+        return {DETAILS: joined(fragments)}
+    thinking = "".join(part.thinking for part in thoughts)
+    return {reasoning_key: thinking} if reasoning_key is not None and thinking else {}
 
 
 def _call(call: ToolUseBlock) -> Json:

@@ -16,6 +16,7 @@ from agentscope_rx.errors import IncompleteStreamError
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, ThinkingBlock
 from agentscope_rx.model._chunks import Json, as_int, as_list, as_object, as_str, object_in
 from agentscope_rx.model._failure import failed, held_back
+from agentscope_rx.model._pieces import piece, text_part, thinking_part, usage_of
 from agentscope_rx.model._response import ChatResponse, ResponsePart, ToolCallChunk
 from agentscope_rx.model.openai_responses._kept import (
     CALL,
@@ -113,11 +114,13 @@ class ResponseDecoder:
         chunk = object_in(frame, self._name)
         if chunk is None:
             return None
-        event = as_str(chunk.get("type")) or frame.event
+        event = chunk.get("type")
+        if not event or not isinstance(event, str):
+            event = frame.event
         kind = _DELTAS.get(event)
         if kind is not None:
             part = self._grow(kind, event, chunk)
-            return None if part is None else ChatResponse((part,))
+            return None if part is None else piece(part)
         match event:
             case "response.output_item.added":
                 return _response(self._add(as_object(chunk.get("item")), as_int(chunk.get("output_index"))))
@@ -190,21 +193,21 @@ class ResponseDecoder:
             text = as_str(as_object(text).get("text"))
         if not text:
             return None
-        id, index = as_str(chunk.get("item_id")), as_int(chunk.get("output_index"))
-        item = self._find(kind, id, index) or self._begin(kind, id, index)
+        item = self._open
+        if item is None or item.kind != kind or not item.id or item.id != chunk.get("item_id"):
+            id, index = as_str(chunk.get("item_id")), as_int(chunk.get("output_index"))
+            item = self._find(kind, id, index) or self._begin(kind, id, index)
         if item.ended:  # it was told whole
             return None
         item.said.append(text)
-        match kind:
-            case "message":
-                return TextBlock(self._apart(item) + text)
-            case "reasoning":
-                part = (event, chunk.get("summary_index"), chunk.get("content_index"))
-                gap = _GAP if item.part is not None and item.part != part else ""
-                item.part = part
-                return ThinkingBlock((self._apart(item) or gap) + text)
-            case _:
-                return ToolCallChunk(text, item.call_id, "", item.number)
+        if kind == "message":
+            return text_part(text if self._open is item else self._apart(item) + text)
+        if kind == "function_call":
+            return ToolCallChunk(text, item.call_id, "", item.number)
+        part = (event, chunk.get("summary_index"), chunk.get("content_index"))
+        gap = _GAP if item.part is not None and item.part != part else ""
+        item.part = part
+        return thinking_part((self._apart(item) or gap) + text)
 
     def _apart(self, item: _Item) -> str:
         """What keeps an item apart from another whose text stands open."""
@@ -317,14 +320,9 @@ def _arguments(value: Any) -> str:
 
 def _usage(usage: Json) -> ChatUsage | None:
     """What was counted; None where nothing was."""
-    sent, received = (
-        as_object(usage.get("input_tokens_details")),
-        as_object(usage.get("output_tokens_details")),
+    return usage_of(
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
+        as_object(usage.get("input_tokens_details")).get("cached_tokens"),
+        as_object(usage.get("output_tokens_details")).get("reasoning_tokens"),
     )
-    counted = ChatUsage(
-        input_tokens=as_int(usage.get("input_tokens")) or 0,
-        output_tokens=as_int(usage.get("output_tokens")) or 0,
-        cached_tokens=as_int(sent.get("cached_tokens")) or 0,
-        reasoning_tokens=as_int(received.get("reasoning_tokens")) or 0,
-    )
-    return counted if counted.total_tokens else None

@@ -216,3 +216,58 @@ def test_an_answer_that_the_provider_cut_for_its_content_is_an_error_behind_what
 
     with pytest.raises(ContentFilterError, match="m held the answer back: content_filter"):
         decoder.close()
+
+
+def detail(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": f"reasoning.{kind}", "format": "f", **more}
+
+
+def thoughts(
+    *deltas: dict[str, Any], last: str = '{"choices": [{"delta": {}, "finish_reason": "stop"}]}'
+) -> list[Any]:
+    """The parts of an answer of deltas."""
+    decoder = ChunkDecoder("m")
+    frames = [Frame(json.dumps({"choices": [{"delta": delta}]})) for delta in deltas]
+    told = [decoder.feed(frame) for frame in [*frames, Frame(last)]]
+    decoder.close()
+    return [part for response in told if response is not None for part in response.content]
+
+
+SIGNED = [detail("text", text="Let me see", signature="s", index=0)]
+
+
+@pytest.mark.parametrize("last", ["[DONE]", '{"choices": [{"delta": {}, "finish_reason": "stop"}]}'])
+def test_reasoning_details_close_the_thinking_that_they_are_of(last: str) -> None:
+    see = {"reasoning": "see", "reasoning_details": [detail("text", text="see", index=0)]}
+    sign = {"content": "", "reasoning_details": [detail("text", signature="s", index=0)]}
+    let = {"reasoning": "Let me ", "reasoning_details": [detail("text", text="Let me ", index=0)]}
+    closed = [
+        ThinkingBlock("Let me "),
+        ThinkingBlock("see"),
+        ThinkingBlock("", {"reasoning_details": SIGNED}),
+    ]
+
+    assert thoughts(let, see, sign, {"content": "a"}, last=last) == [*closed, TextBlock("a")]
+    assert thoughts(let, see, sign, last=last) == closed
+    assert thoughts(let, see | {"content": "a"}, last=last)[-1] == TextBlock("a")
+
+
+def test_reasoning_details_that_come_late_and_those_that_nobody_can_read_are_kept() -> None:
+    secret = detail("encrypted", data="QUJD", id="c", index=1)
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}
+
+    assert thoughts({"content": "a"}, {"tool_calls": [call], "reasoning_details": [secret]}) == [
+        TextBlock("a"),
+        ThinkingBlock("", {"reasoning_details": [secret]}),
+        ToolCallChunk("{}", "c", "f", 0),
+    ]
+    assert thoughts({"content": "a"}, {"reasoning_details": [secret]})[-1].metadata == {
+        "reasoning_details": [secret]
+    }
+
+
+def test_thinking_is_in_the_details_where_it_is_nowhere_else() -> None:
+    text, summary = detail("text", text="hm"), detail("summary", summary="aha")
+
+    parts = thoughts({"reasoning_details": [text]}, {"reasoning_details": [summary]})
+    assert [part.thinking for part in parts] == ["hm", "aha", ""]

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
+from reactivex import operators as ops
 
 from agentscope_rx.errors import ConfigurationError
+from agentscope_rx.event import AgentStartEvent
 from agentscope_rx.message import AssistantMessage, ThinkingBlock, ToolResultBlock, ToolUseBlock, UserMessage
-from agentscope_rx.model import GenerateOptions, OpenAIChatModel
+from agentscope_rx.model import GenerateOptions, OpenAIChatModel, ReplyIds, ToolSchema, to_events
 from agentscope_rx.model.openai._presets import PRESETS
+from agentscope_rx.operators import to_msg
 from tests.model.loopback import events, serving
 
 FINISH = {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]}
@@ -89,3 +93,34 @@ async def test_marks_for_a_cache_go_to_whom_is_known_to_want_them(provider: str,
 
     (message,) = server.bodies[0]["messages"]
     assert ("cache_control" in message["content"][-1]) == marks
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        ({"provider": "openrouter"}, "reasoning_details"),
+        ({"provider": "openrouter", "reasoning_key": "thoughts"}, "thoughts"),
+        ({"provider": "vllm"}, None),
+    ],
+)
+async def test_reasoning_in_pieces_goes_back_to_whom_it_came_from(arguments: Any, key: str | None) -> None:
+    piece = {"type": "reasoning.text", "text": "hm", "signature": "s", "index": 0}
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}
+    first = {"choices": [{"delta": {"reasoning": "hm", "reasoning_details": [piece]}}]}
+    second = {"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}
+    async with serving(events(first, second)) as server:
+        model = OpenAIChatModel("m", api_key="k", base_url=server.url, **arguments)
+        stream = model.stream([], [ToolSchema("f")]).pipe(
+            to_events(reply_id="r", model_name="m", ids=ReplyIds()),
+            ops.start_with(AgentStartEvent("s", "r", "m")),
+            to_msg(),
+        )
+        said = await stream
+        await model.stream(
+            [evolve(said, content=[*said.content, ToolResultBlock.text("ok", id="c", name="f")])]
+        )
+
+    message = server.bodies[1]["messages"][0]
+    wanted = {} if key is None else {key: [piece] if key == "reasoning_details" else "hm"}
+    assert {name: message[name] for name in message.keys() - {"role", "content", "tool_calls"}} == wanted

@@ -166,6 +166,25 @@ def test_thinking_goes_back_only_to_servers_that_want_it() -> None:
     assert "reasoning_content" not in build_messages([reply])[0]
 
 
+def test_thinking_goes_back_in_the_pieces_that_it_came_in() -> None:
+    text = {"type": "reasoning.text", "text": "hm", "index": 0}
+    late = {"type": "reasoning.text", "signature": "s", "index": 0}
+    reply = AssistantMessage(
+        "me",
+        [
+            ThinkingBlock("hm", {"reasoning_details": [text]}), TextBlock("a"),
+            ThinkingBlock("", {"reasoning_details": [late]}), use("a"), done("a"), ThinkingBlock("plain"),
+            TextBlock("b"),
+        ],
+    )  # fmt: skip
+    first, _, second = build_messages([reply], reasoning_key="reasoning", details=True)
+
+    assert first["reasoning_details"] == [{**text, "signature": "s"}]
+    assert "reasoning" not in first
+    assert second["reasoning"] == "plain"
+    assert build_messages([reply], reasoning_key="reasoning")[0]["reasoning"] == "hm"
+
+
 @pytest.mark.parametrize(
     ("block", "part"),
     [
