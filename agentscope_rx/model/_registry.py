@@ -72,6 +72,12 @@ class ModelRegistry:
         return model
 
     @staticmethod
+    def can_resolve(model_id: str) -> bool:
+        """Return whether somebody knows an id. No model is made: its key may be missing all the same."""
+        known = model_id in _named or _factory(model_id) is not None
+        return known or _parted(model_id)[0] in ModelRegistry.providers()
+
+    @staticmethod
     def register(name: str, model: ChatModel) -> None:
         """Give a model a name; one that had it before loses it.
 
@@ -114,12 +120,18 @@ def _factory(model_id: str) -> ModelFactory | None:
     return None
 
 
-def _provider(model_id: str) -> ModelFactory:
+def _parted(model_id: str) -> tuple[str, str]:
+    """Part an id into the provider and the model's name; both are empty if it has none of them."""
     provider, colon, name = model_id.partition(":")
     if not colon:
         owner = next((owner for start, owner in BARE.items() if model_id.startswith(start)), "")
         provider, name = (owner, model_id) if owner in PROVIDERS else ("", "")
-    if not provider or not name:
+    return (provider, name) if provider and name else ("", "")
+
+
+def _provider(model_id: str) -> ModelFactory:
+    provider, name = _parted(model_id)
+    if not provider:
         raise ConfigurationError(
             f"{model_id!r} is no model; give PROVIDER:NAME, as 'openai:gpt-4o', where the provider is one of "
             f"{', '.join(ModelRegistry.providers())}; or register the name with ModelRegistry"

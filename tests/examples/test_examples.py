@@ -248,6 +248,9 @@ FIXTURES: Final[dict[str, list[dict[str, Any]]]] = {
         says("And now", "I have forgotten it."),
         says("What is my name", "Ann."),
     ],
+    "26_model_registry": [
+        says("2 + 2", "It is 4."),
+    ],
 }
 
 

@@ -70,6 +70,17 @@ def test_what_names_no_model_is_an_error_that_shows_how(model_id: str) -> None:
     assert re.search(r"deepseek, .*openai, .*ModelRegistry", str(caught.value))
 
 
+def test_whether_an_id_is_known_is_seen_without_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    ModelRegistry.register("fast", ScriptedModel("hi"))
+    ModelRegistry.register_factory("corp-.*", lambda _: ScriptedModel("hi"))
+
+    known = ("fast", "corp-a", "openai:gpt-4o", "ollama:llama3", "qwen-plus")
+    unknown = ("slow", "corp", "gpt-4o", "acme:x", "openai:", ":x", "")
+    assert [ModelRegistry.can_resolve(model_id) for model_id in known] == [True] * len(known)
+    assert [ModelRegistry.can_resolve(model_id) for model_id in unknown] == [False] * len(unknown)
+
+
 def test_a_provider_that_is_not_there_is_named() -> None:
     with pytest.raises(
         ConfigurationError, match=r"^'acme:x' is no model that is known: there is no provider 'acme'"
