@@ -35,8 +35,8 @@ MORE = {
     "j": DataBlockDeltaEvent("r", "data-1", "BBBB", media_type="image/png", id="j"),
     "h": DataBlockDeltaEvent("r", "data-1", "CCCC", media_type="image/jpeg", id="h"),
     "l": DataBlockDeltaEvent("r", "data-1", url="https://example.com", id="l"),
-    "6": DataBlockDeltaEvent("r", "data-1", "AAAABBBB", media_type="image/png", id="j"),
 }
+MORE["6"] = evolve(MORE["j"], data="AAAABBBB")
 # A diagram's numbers are numbers.
 MORE |= {int(name): event for name, event in MORE.items() if name.isdecimal()}
 
