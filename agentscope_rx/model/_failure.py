@@ -114,6 +114,9 @@ _TOO_LONG: Final = re.compile(
 
 
 _SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)s", re.ASCII)
+_TIME: Final = r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h)"
+_LATER: Final = re.compile(r"(?:try again in|retry after) ((?:[0-9.]+ ?(?:ms|s|m|h))+)", re.IGNORECASE)
+_UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
 class Said(NamedTuple):
@@ -155,6 +158,7 @@ def read_error(value: Any) -> Said:
     text = _text(fields.get("message")) or _text(fields.get("msg"))
     shown = text[:_SHOWN] or dumps(fields).decode()[:_RAW_SHOWN]
     wait = _wait(fields.get("details"))
+    wait = _wait_in(text) if wait is None else wait
     return Said(shown, _label(fields, "type", "status"), _label(fields, "code"), request_id, wait)
 
 
@@ -163,6 +167,15 @@ def _wait(details: Any) -> float | None:
     delays = (each.get("retryDelay") for each in _objects(details))
     found = (_SECONDS.fullmatch(delay) for delay in delays if isinstance(delay, str))
     return next((float(match[1]) for match in found if match), None)
+
+
+def _wait_in(text: str) -> float | None:
+    """The seconds in words: `try again in 1.5s`, `try again in 6m0s`, `retry after 26 seconds`."""
+    found = _LATER.search(text)
+    if found is None:
+        return None
+    times = re.findall(_TIME, found[1], re.IGNORECASE)
+    return round(sum(float(number) * _UNITS[unit.lower()] for number, unit in times), 3)
 
 
 def _objects(values: Any) -> Iterator[dict[str, Any]]:

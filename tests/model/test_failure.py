@@ -108,6 +108,25 @@ def test_an_error_in_a_stream_carries_what_the_provider_said() -> None:
     assert can_pass(error)
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Rate limit reached. Please try again in 1.898s. Visit …", 1.898),
+        ("Please try again in 20ms.", 0.02),
+        ("Please try again in 6m0s.", 360),
+        ("Please try again in 1h2m3.5s.", 3723.5),
+        ("Rate limit is exceeded. Try again in 26 seconds.", 26),
+        ("Please retry after 5 minutes.", 300),
+        ("Please try again in a few seconds.", None),
+        ("Please try again later.", None),
+    ],
+)
+def test_how_long_a_provider_wants_to_be_left_alone_may_stand_in_its_words(
+    text: str, seconds: float | None
+) -> None:
+    assert failed("m", {"code": "rate_limit_exceeded", "message": text}).retry_after == seconds
+
+
 def test_an_answer_that_was_held_back_names_the_reason() -> None:
     error = held_back("m", "SAFETY")
 
