@@ -126,6 +126,11 @@ class UserTurn:
     name: str | None = None
     cached: bool = False
 
+    @property
+    def named_parts(self) -> tuple[TextBlock | Media, ...]:
+        """The parts behind the name of who speaks, for APIs that have no place for it."""
+        return self.parts if self.name is None else (TextBlock(f"{self.name}:"), *self.parts)
+
 
 @final
 @frozen

@@ -6,6 +6,7 @@ A provider comes in with its row in `tests/model/providers.py`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -28,15 +29,22 @@ from agentscope_rx.errors import (
 from agentscope_rx.event import AgentEvent, AgentStartEvent
 from agentscope_rx.message import (
     AssistantMessage,
+    AudioBlock,
     Base64Source,
     DataBlock,
+    HintBlock,
+    ImageBlock,
     Msg,
     SystemMessage,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
+    ToolResultMessage,
+    ToolResultState,
     ToolUseBlock,
+    URLSource,
     UserMessage,
+    VideoBlock,
 )
 from agentscope_rx.model import ChatModel, GenerateOptions, ReplyIds, ToolSchema, to_events
 from agentscope_rx.model._providers import PROVIDERS as TABLE
@@ -343,6 +351,88 @@ async def test_the_simulator_understands_it_as_it_understands_the_official_sdk(
     ours, theirs = journal(url)
     assert ours["body"] == theirs["body"]
     assert (ours["path"], ours["response"]["status"]) == (theirs["path"], 200)
+
+
+PNG, WAV, MP4 = (Base64Source(kind, "QUJD") for kind in ("image/png", "audio/wav", "video/mp4"))
+PDF, ZIP = Base64Source("application/pdf", "QUJD"), Base64Source("application/zip", "QUJD")
+MEDIA = [
+    pytest.param(block, words, id=f"{type(block.source).__name__} {words[0]}")
+    for block, words in (
+        (DataBlock(PNG), ["image/png"]),
+        (DataBlock(WAV), ["wav"]),
+        (DataBlock(MP4), ["video/mp4", "data:video"]),
+        (DataBlock(PDF, name="a.pdf"), ["application/pdf"]),
+        (DataBlock(ZIP), ["application/zip"]),
+        (DataBlock(URLSource("http://x/y.png")), ["http://x/y.png"]),
+        (DataBlock(URLSource("http://x/y.wav")), ["http://x/y.wav"]),
+        (DataBlock(URLSource("http://x/y.mp4")), ["http://x/y.mp4"]),
+        (DataBlock(URLSource("http://x/y.pdf")), ["http://x/y.pdf"]),
+        (ImageBlock(URLSource("http://x/z.png")), ["http://x/z.png"]),
+        (AudioBlock(URLSource("http://x/z.wav")), ["http://x/z.wav"]),
+        (VideoBlock(URLSource("http://x/z.mp4")), ["http://x/z.mp4"]),
+    )
+]  # fmt: skip
+
+
+async def sent(provider: Provider, *messages: Msg, options: GenerateOptions | None = None) -> str:
+    """The body of a request, as text."""
+    async with serving(whole(provider)) as server:
+        await provider.make(at(server.url, provider)).stream(messages, TOOLS, options).pipe(ops.to_list())
+    return json.dumps(server.bodies[0])
+
+
+@every_provider
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("block", "words"), MEDIA)
+async def test_media_are_sent_or_mentioned_whoever_has_them(
+    provider: Provider, block: DataBlock, words: list[str]
+) -> None:
+    call = ToolUseBlock("call_1", "get_weather", {"city": "Paris"})
+    result = ToolResultBlock(
+        "call_1", "get_weather", (TextBlock("see"), block), state=ToolResultState.SUCCESS
+    )
+
+    for messages in (
+        (UserMessage(TextBlock("see"), block),),
+        (UserMessage("hi"), AssistantMessage("me", [call, result])),
+        (UserMessage("hi"), AssistantMessage("me", [TextBlock("see"), block]), UserMessage("so?")),
+    ):
+        body = await sent(provider, *messages)
+        assert any(word in body for word in words) or (
+            isinstance(block.source, Base64Source) and '"QUJD"' in body
+        )
+        assert "see" in body
+
+
+@every_provider
+@pytest.mark.asyncio
+async def test_every_kind_of_block_in_every_role_is_sent_and_what_dangles_is_not(provider: Provider) -> None:
+    body = await sent(
+        provider,
+        SystemMessage("first words"),
+        UserMessage(TextBlock("of the user"), name="Ann"),
+        AssistantMessage(
+            "me",
+            [
+                ThinkingBlock("of another model", {"signature": "of another"}), TextBlock("a remark"),
+                ToolUseBlock("call_1", "get_weather", {"city": "Paris"}),
+                ToolUseBlock("call_2", "get_weather"),
+                ToolResultBlock.text("of the tool", id="call_1", name="get_weather"),
+                ToolResultBlock.text("of nothing", id="call_9", name="get_weather"),
+                HintBlock(hint="a hint"), TextBlock("an answer"),
+            ],
+        ),
+        UserMessage("once more"),
+        AssistantMessage("me", [ToolUseBlock("call_3", "get_weather", {"city": "Rome"})]),
+        ToolResultMessage("tool", ToolResultBlock("call_3", "get_weather", state=ToolResultState.DENIED)),
+        UserMessage("and now?"),
+    )  # fmt: skip
+
+    said = ("of the user", "a remark", "Paris", "of the tool", "a hint", "an answer", "once more", "Rome")
+    places = {words: body.find(words) for words in (*said, "denied", "and now?")}
+    assert [words for words in ("first words", "Ann", *places) if words not in body] == []
+    assert re.findall("call_2|call_9|of nothing", body) == []
+    assert list(places.values()) == sorted(places.values())
 
 
 # What every model does with its server

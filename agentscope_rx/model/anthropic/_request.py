@@ -214,7 +214,7 @@ class _Conversation:
             case SystemTurn():
                 return
             case UserTurn():
-                self._say("user", [_content(part) for part in turn.parts if _shows(part)])
+                self._say("user", [_content(part) for part in turn.named_parts if _shows(part)])
             case AssistantTurn():
                 self._round(turn)
         if turn.cached and self._messages:

@@ -201,7 +201,7 @@ def _messages(turn: Turn, multimodal: bool) -> list[Json]:
         case SystemTurn():
             return [{"role": "system", "content": [{"text": turn.text}]}]
         case UserTurn():
-            return [{"role": "user", "content": [_part(part, multimodal) for part in turn.parts]}]
+            return [{"role": "user", "content": [_part(part, multimodal) for part in turn.named_parts]}]
         case AssistantTurn():
             return _round(turn, multimodal)
 

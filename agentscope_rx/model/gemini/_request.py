@@ -190,7 +190,7 @@ def _contents(turn: Turn, *, older: bool) -> Iterator[tuple[str, list[Json]]]:
         case SystemTurn():
             pass
         case UserTurn():
-            yield "user", [*_speaker(turn), *map(_part, turn.parts)]
+            yield "user", list(map(_part, turn.named_parts))
         case AssistantTurn():
             yield "model", [part for said in turn.parts for part in _said(said)]
             if turn.results:
@@ -199,11 +199,6 @@ def _contents(turn: Turn, *, older: bool) -> Iterator[tuple[str, list[Json]]]:
                     "user",
                     [*(answer for answer, _ in answers), *(part for _, more in answers for part in more)],
                 )
-
-
-def _speaker(turn: UserTurn) -> list[Json]:
-    """The API has no names; in a group, the words of each speaker follow his."""
-    return [] if turn.name is None else [{"text": f"{turn.name}:"}]
 
 
 def _part(part: TextBlock | Media) -> Json:

@@ -130,7 +130,7 @@ def _messages(turn: Turn) -> list[Json]:
         case SystemTurn():
             return [{"role": "system", "content": turn.text}]
         case UserTurn():
-            return [_user(turn.parts)]
+            return [_user(turn.named_parts)]
         case AssistantTurn():
             return _round(turn)
 

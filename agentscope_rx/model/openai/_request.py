@@ -132,12 +132,11 @@ def _messages(turn: Turn, reasoning_key: str | None, details: bool) -> list[Json
 
 
 def _user(turn: UserTurn) -> Json:
-    parts = [_part(part) for part in turn.parts]
+    plain = turn.name is not None and _PLAIN_NAME.fullmatch(turn.name)
+    parts = [_part(part) for part in (turn.parts if plain else turn.named_parts)]
     lone_text = len(parts) == 1 and parts[0]["type"] == "text"
     message: Json = {"role": "user", "content": parts[0]["text"] if lone_text else parts}
-    if turn.name is not None and _PLAIN_NAME.fullmatch(turn.name):
-        message["name"] = turn.name
-    return message
+    return {**message, "name": turn.name} if plain else message
 
 
 def _round(turn: AssistantTurn, reasoning_key: str | None, details: bool) -> list[Json]:

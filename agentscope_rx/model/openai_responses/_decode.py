@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from agentscope_rx._frames import Frame
-from agentscope_rx._json import dumps
-from agentscope_rx.errors import IncompleteStreamError
+from agentscope_rx._json import dumps, loads_object
+from agentscope_rx.errors import BadModelOutputError, IncompleteStreamError
 from agentscope_rx.message import Base64Source, ChatUsage, DataBlock, TextBlock, ThinkingBlock
 from agentscope_rx.model._chunks import Json, as_int, as_list, as_object, as_str, object_in
 from agentscope_rx.model._failure import failed, held_back
@@ -45,6 +45,8 @@ _KINDS: Final = frozenset(_DELTAS.values())
 _STATUSES: Final = frozenset({"completed", "incomplete", "failed", "cancelled"})
 _ENDS: Final = frozenset(f"response.{status}" for status in _STATUSES)
 _GAP: Final = "\n\n"
+_SHOWN: Final = 200
+"""Characters of arguments in an error."""
 
 
 class _Item:
@@ -68,6 +70,11 @@ class _Item:
         said = "".join(self.said)
         return whole[len(said) :] if whole.startswith(said) else ""
 
+    def contradicts(self, arguments: str) -> bool:
+        """Whether what was said can be run, and is not what the model has finished; `{}` may be left out."""
+        said, meant = loads_object("".join(self.said)), loads_object(arguments)
+        return said is not None and bool(meant) and said != meant
+
 
 class ResponseDecoder:
     """Events of one response in, what is new in it out; knows whether it is whole.
@@ -75,7 +82,8 @@ class ResponseDecoder:
     1. An event belongs to the item with its id, else to the one with its index, else to the last one of its
        kind that still grows.
     2. What the last event of an item, or of the response, tells and nothing told before, is said then.
-    3. Parts of reasoning, and items that would run into one another, are kept apart by a blank line.
+    3. Arguments of a call that are others at its end than in between are an error: they must not run.
+    4. Parts of reasoning, and items that would run into one another, are kept apart by a blank line.
 
     Args:
         name: what errors call the model.
@@ -106,7 +114,8 @@ class ResponseDecoder:
     def feed(self, frame: Frame) -> ChatResponse | None:
         """Decode a frame; None if there is nothing in it.
 
-        Errors: `ModelResponseError` for an error, `BadModelOutputError` for what is no JSON.
+        Errors: `ModelResponseError` for an error; `BadModelOutputError` for what is no JSON, and for a call
+            that contradicts itself.
         """
         if frame.data.strip() == "[DONE]":
             self.done = True
@@ -232,7 +241,13 @@ class ResponseDecoder:
             case "reasoning":
                 yield from self._end_reasoning(item, told)
             case _:
-                yield self._named(item, told, item.rest(_arguments(told.get("arguments"))))
+                arguments = _arguments(told.get("arguments"))
+                if item.contradicts(arguments):
+                    raise BadModelOutputError(
+                        f"{self._name} sent other arguments of {as_str(told.get('name'))!r} at the end "
+                        f"than in between: {''.join(item.said)[:_SHOWN]!r}, {arguments[:_SHOWN]!r}"
+                    )
+                yield self._named(item, told, item.rest(arguments))
 
     def _end_message(self, item: _Item, told: Json) -> Iterator[TextBlock]:
         parts = [as_object(part) for part in as_list(told.get("content"))]

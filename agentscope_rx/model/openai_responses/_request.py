@@ -125,9 +125,7 @@ def _items(turn: Turn, server: str) -> Iterator[Json]:
 
 
 def _user(turn: UserTurn) -> Json:
-    """The API has no names; in a group, the words of each speaker follow his."""
-    speaker = [] if turn.name is None else [{"type": "input_text", "text": f"{turn.name}:"}]
-    parts = [*speaker, *map(_part, turn.parts)]
+    parts = list(map(_part, turn.named_parts))
     lone_text = len(parts) == 1 and parts[0]["type"] == "input_text"
     return {"role": "user", "content": parts[0]["text"] if lone_text else parts}
 

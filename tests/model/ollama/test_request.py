@@ -58,7 +58,7 @@ def test_a_conversation_keeps_its_order_and_each_round_its_results() -> None:
 
     assert build_messages([SystemMessage("be kind"), UserMessage("hi", name="Ann"), reply]) == [
         {"role": "system", "content": "be kind"},
-        {"role": "user", "content": "hi"},
+        {"role": "user", "content": "Ann:\nhi"},
         {"role": "assistant", "content": "see", "thinking": "hm",
          "tool_calls": [call("a", x=1), call("b")]},
         result("a"),

@@ -226,6 +226,13 @@ def test_a_name_that_says_something_is_sent(name: str | None, sent: str | None) 
     assert build_messages([UserMessage("hi", name=name)])[0].get("name") == sent
 
 
+def test_a_name_that_the_api_refuses_stands_before_the_words() -> None:
+    assert build_messages([UserMessage("hi", name="Ann Lee")])[0]["content"] == [
+        {"type": "text", "text": "Ann Lee:"},
+        {"type": "text", "text": "hi"},
+    ]
+
+
 def test_media_in_results_follow_as_a_message_of_the_user() -> None:
     output = (TextBlock("a chart"), DataBlock(PNG), DataBlock(LINK))
     result = ToolResultBlock("a", "plot", output, state=ToolResultState.SUCCESS)

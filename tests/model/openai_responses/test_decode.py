@@ -202,6 +202,32 @@ def test_the_last_event_does_not_take_back_what_was_said() -> None:
     ) == (TextBlock(" Hi "),)
 
 
+@pytest.mark.parametrize(
+    ("said", "meant", "fails"),
+    [
+        ('{"a":1}', '{"a":2}', True),
+        ('{"a":1}', '{"a":1,"b":2}', True),
+        ("{}", '{"a":1}', True),
+        ('{"a":1}', '{ "a": 1 }', False),
+        ('{"a":1}', "{}", False),
+        ('{"a":1}', "", False),
+        ('{"a":1}', None, False),
+        ('{"a":1}', '{"a":', False),
+        ('{"a":', '{"a":1}', False),
+        ('{"b":', '{"a":1}', False),
+    ],
+)
+def test_arguments_that_are_others_at_the_end_do_not_run(said: str, meant: str | None, fails: bool) -> None:
+    item = {"id": "fc_1", "type": "function_call", "call_id": "c", "name": "f"}
+    events = (delta("function_call_arguments", 0, said), done(0, **item, arguments=meant), OVER)
+    if fails:
+        with pytest.raises(BadModelOutputError, match=r"m sent other arguments of 'f' at the end than"):
+            answers(*events)
+        return
+    told = "".join(part.arguments for each in answers(*events) for part in each.content)  # type: ignore[union-attr]
+    assert told == ('{"a":1}' if meant == '{"a":1}' and said == '{"a":' else said)
+
+
 def test_the_end_of_the_response_ends_items_that_have_none() -> None:
     call = {"id": "fc_1", "type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a":1}'}
     end = {"type": "response.completed", "response": {"status": "completed", "output": [call]}}
