@@ -1,0 +1,48 @@
+"""Conversations, one after the other, in a process of their own or in this one."""
+
+import faulthandler
+import gc
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any, Final
+
+from agentscope_rx.errors import MiddlewareProtocolWarning
+from tests.laws.conversations.converse import converse
+from tests.laws.conversations.virtual_time import run
+
+__all__ = ["play"]
+
+HANGS: Final = 60.0
+"""Real seconds after which a conversation hangs; it takes a few hundredths of one."""
+
+
+def play(seeds: Iterable[int]) -> int:
+    """Play the conversations of the seeds; return how many they were.
+
+    Warnings are errors, and so is what goes wrong where nobody can catch it.
+
+    Errors: those of the first one that goes wrong, with its seed as a note.
+    """
+    lost: list[Any] = []
+    count = 0
+    before, sys.unraisablehook = sys.unraisablehook, lost.append
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", MiddlewareProtocolWarning)
+        try:
+            for seed in seeds:
+                faulthandler.dump_traceback_later(HANGS, exit=True)
+                try:
+                    run(converse(seed))
+                    assert lost == [], f"raised where nobody could catch it: {lost}"
+                except Exception as error:
+                    error.add_note(f"seed {seed}: python -m tests.laws.conversations {seed}")
+                    raise
+                count += 1
+            gc.collect()
+            assert lost == [], f"raised where nobody could catch it, in one of {count} seeds: {lost}"
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            sys.unraisablehook = before
+    return count

@@ -1,0 +1,53 @@
+"""Two thousand conversations: whatever happens in them, the laws hold.
+
+They are random mixes of all that models, tools, hooks, users and stores do, in virtual time; see
+`conversations`. A failure names its seed, and how to play that one again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Final
+
+import pytest
+
+from agentscope_rx.testing import deterministic
+from tests.laws.conversations.converse import converse
+from tests.laws.conversations.seeds import play
+from tests.laws.conversations.virtual_time import run
+
+ALL: Final = range(2_000)
+PART: Final = 100
+PATIENCE: Final = 100.0
+
+
+@pytest.fixture(scope="module")
+def parts(request: pytest.FixtureRequest) -> Iterator[dict[int, Future[int]]]:
+    """The parts that were asked for, on all the processors that there are."""
+    items = [item for item in request.session.items if item.path == request.path]
+    params = [item.callspec.params for item in items if hasattr(item, "callspec")]
+    firsts = [each["first"] for each in params if "first" in each]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(len(firsts), os.cpu_count() or 1), context) as pool:
+        yield {first: pool.submit(play, range(first, first + PART)) for first in firsts}
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize("first", ALL[::PART], ids=lambda first: f"{first}-{first + PART - 1}")
+def test_conversations_keep_the_laws(first: int, parts: dict[int, Future[int]]) -> None:
+    assert parts[first].result(PATIENCE) == PART
+
+
+@pytest.mark.filterwarnings("ignore::agentscope_rx.errors.MiddlewareProtocolWarning")
+@pytest.mark.parametrize("seed", [3, 7, 11, 1_000])
+def test_a_conversation_is_the_same_whenever_it_is_played(seed: int) -> None:
+    with deterministic():
+        first = run(converse(seed))
+    with deterministic():
+        again = run(converse(seed))
+
+    assert first
+    assert first == again
