@@ -27,6 +27,7 @@ LAYERS = (
         "_json_schema",
         "_partial_json",
         "_repr",
+        "_storage",
         "_typed_json",
     },
     {"message"},
@@ -43,14 +44,23 @@ LAYERS = (
 # An outside library, and the only parts or modules of ours that may import it.
 PLACES = {
     "aiohttp": {"model._http"},
-    "asyncio": {"interop", "tool._run", "model._http", "agent", "store", "testing._laws", "cli"},
+    "asyncio": {
+        "_storage",
+        "agent",
+        "cli",
+        "interop",
+        "model._http",
+        "store",
+        "testing._laws",
+        "tool._run",
+    },
     "attrs": set.union(*LAYERS),
     "cattrs": {"wire"},
     "click": {"cli"},
     "docstring_parser": {"tool"},
     "jsonschema": {"_json_schema"},
     "msgspec": {"_json", "_typed_json", "wire", "tool"},
-    "redis": {"store._redis"},
+    "redis": {"_storage._redis"},
     "referencing": {"_json_schema"},  # comes with jsonschema
     "reactivex": {"typing"}.union(*LAYERS[5:]),
 }

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any, cast
 
 from agentscope_rx import _json, wire
-from agentscope_rx.errors import ConfigurationError, StateError, StateLoadError, StateSaveError, WireError
+from agentscope_rx.errors import ConfigurationError, StateLoadError, StateSaveError, WireError
 from agentscope_rx.state import AgentState
 from agentscope_rx.store._store import StateKey
 
-__all__ = ["check_owner", "damaged", "failing", "parse_document", "read_document", "write_document"]
+__all__ = ["check_owner", "damaged", "parse_document", "read_document", "write_document"]
 
 
 def check_owner(key: StateKey, state: AgentState) -> None:
@@ -68,12 +66,3 @@ def read_document(key: StateKey, members: dict[str, Any]) -> AgentState:
 def damaged(key: StateKey, problem: object) -> StateLoadError:
     """Return the error for what is stored but cannot be read."""
     return StateLoadError(f"what is stored of {key} is damaged: {problem}. Repair it, or `delete` it")
-
-
-@contextmanager
-def failing(error: type[StateError], sentence: str, *kinds: type[Exception]) -> Generator[None]:
-    """Turn what the operating system, or a library by these kinds, complains about into an error of ours."""
-    try:
-        yield
-    except (OSError, *kinds) as reason:
-        raise error(f"{sentence}: {type(reason).__name__}: {reason}") from reason

@@ -12,12 +12,19 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
-from agentscope_rx.errors import ConfigurationError, StateLoadError, StateSaveError
+from agentscope_rx._storage import (
+    Threads,
+    decode,
+    encode,
+    encode_user,
+    failing,
+    is_shortened,
+    shorten,
+)
+from agentscope_rx.errors import ConfigurationError, StateError, StateLoadError, StateSaveError
 from agentscope_rx.state import AgentState
-from agentscope_rx.store._document import damaged, failing, parse_document, read_document, write_document
-from agentscope_rx.store._names import decode, encode, encode_user, is_shortened, shorten
+from agentscope_rx.store._document import damaged, parse_document, read_document, write_document
 from agentscope_rx.store._store import ABSENT, StateKey, Versioned, check_version, new_version
-from agentscope_rx.store._threads import Threads
 
 try:
     import fcntl
@@ -54,7 +61,7 @@ class JsonFileAgentStateStore:
             raise ConfigurationError("this system has no locks on files; use SQLiteAgentStateStore")
         self._root = Path(root).absolute()
         self._timeout = timeout
-        self._threads = Threads(_THREADS, "agentscope-rx-json-file")
+        self._threads = Threads(_THREADS, "agentscope-rx-json-file", StateError, "store")
 
     async def load(self, key: StateKey) -> Versioned | None:
         """Return what is stored, if anything is."""

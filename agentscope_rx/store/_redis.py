@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from agentscope_rx.errors import ConfigurationError, StateLoadError, StateSaveError
+from agentscope_rx._storage import Threads, connect, decode, encode, encode_user, failing
+from agentscope_rx.errors import StateError, StateLoadError, StateSaveError
 from agentscope_rx.state import AgentState
-from agentscope_rx.store._document import damaged, failing, parse_document, read_document, write_document
-from agentscope_rx.store._names import decode, encode, encode_user
+from agentscope_rx.store._document import damaged, parse_document, read_document, write_document
 from agentscope_rx.store._store import StateKey, Versioned, check_version, new_version
-from agentscope_rx.store._threads import Threads
 
 __all__ = ["RedisAgentStateStore"]
 
@@ -55,30 +54,11 @@ class RedisAgentStateStore:
 
         Errors: `ConfigurationError` without the extra, or if the client refuses `url`.
         """
-        try:
-            import redis
-            from redis.backoff import ExponentialBackoff
-            from redis.retry import Retry
-        except ImportError:
-            raise ConfigurationError(
-                "RedisAgentStateStore needs the client of Redis; pip install 'agentscope_rx[redis]'"
-            ) from None
-        defaults = {
-            "socket_timeout": 10.0,
-            "socket_connect_timeout": 5.0,
-            "retry": Retry(ExponentialBackoff(cap=1.0, base=0.05), 3),
-        }
-        try:
-            self._client = cast("Any", redis.Redis).from_url(
-                url, **defaults | options | {"decode_responses": False}
-            )
-        except ValueError as error:
-            raise ConfigurationError(f"{url!r} is no address of Redis: {error}") from None
+        self._client, self._error = connect("RedisAgentStateStore", url, options)
         self._save_script = self._client.register_script(_SAVE)
         self._delete_script = self._client.register_script(_DELETE)
-        self._error: type[Exception] = redis.RedisError
         self._prefix = prefix
-        self._threads = Threads(_THREADS, "agentscope-rx-redis")
+        self._threads = Threads(_THREADS, "agentscope-rx-redis", StateError, "store")
 
     async def load(self, key: StateKey) -> Versioned | None:
         """Return what is stored, if anything is."""

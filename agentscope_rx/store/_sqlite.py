@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
-import time
-from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
-from pathlib import Path
-from threading import Lock
-from typing import Any, Final
+from typing import Final
 
-from attrs import frozen
-
-from agentscope_rx.errors import StateConflictError, StateLoadError, StateSaveError
+from agentscope_rx._storage import Database, Threads, decode, encode, encode_user, failing
+from agentscope_rx.errors import StateError, StateLoadError, StateSaveError
 from agentscope_rx.state import AgentState
-from agentscope_rx.store._document import failing, parse_document, read_document, write_document
-from agentscope_rx.store._names import decode, encode, encode_user
+from agentscope_rx.store._document import parse_document, read_document, write_document
 from agentscope_rx.store._store import ABSENT, StateKey, Versioned, check_version, new_version
-from agentscope_rx.store._threads import Threads
 
 __all__ = ["SQLiteAgentStateStore"]
 
@@ -43,15 +34,6 @@ ON CONFLICT (user, session, agent) DO UPDATE SET version = excluded.version, sta
 _LIST: Final = "SELECT session, agent FROM agent_state WHERE user = ?"
 
 
-@frozen
-class _Write:
-    """What is to be done inside a transaction, and who waits for it."""
-
-    run: Callable[[sqlite3.Connection], Any]
-    durable: bool
-    outcome: Future[Any]
-
-
 class SQLiteAgentStateStore:
     """Keeps states in one table, `agent_state`, of a database that may hold other things, too.
 
@@ -69,18 +51,14 @@ class SQLiteAgentStateStore:
 
         `timeout` is how many seconds a method waits for another process that writes.
         """
-        self._path = Path(path).absolute()
-        self._timeout = timeout
-        self._threads = Threads(1, "agentscope-rx-sqlite")
-        self._lock = Lock()
-        self._queue: list[_Write] = []
-        self._connection: sqlite3.Connection | None = None
-        self._synchronous = ""
+        threads = Threads(1, "agentscope-rx-sqlite", StateError, "store")
+        self._threads = threads
+        self._database = Database(path, (_TABLE,), threads, timeout)
 
     async def load(self, key: StateKey) -> Versioned | None:
         """Return what is stored, if anything is."""
         with failing(StateLoadError, f"{key} could not be loaded", sqlite3.Error):
-            return await self._threads.run(self._load, key)
+            return await self._database.read(partial(_load, key))
 
     async def save(
         self, key: StateKey, state: AgentState, expected: str | None, *, durable: bool = True
@@ -89,127 +67,36 @@ class SQLiteAgentStateStore:
         with failing(StateSaveError, f"{key} could not be saved", sqlite3.Error):
             document = await self._threads.run(write_document, key, state)
             version = new_version()
-            await self._write(partial(_save, key, document.decode(), expected, version), durable)
+            await self._database.write(partial(_save, key, document.decode(), expected, version), durable)
         return version
 
     async def delete(self, key: StateKey) -> bool:
         """Remove what is stored; say whether there was anything."""
         with failing(StateSaveError, f"{key} could not be deleted", sqlite3.Error):
-            return await self._write(partial(_delete, key), durable=True)
+            return await self._database.write(partial(_delete, key), durable=True)
 
     async def list_sessions(self, user_id: str | None) -> tuple[StateKey, ...]:
         """Return what is stored of a user."""
         with failing(StateLoadError, f"sessions of user {user_id!r} could not be listed", sqlite3.Error):
-            return await self._threads.run(self._list, user_id)
+            return await self._database.read(partial(_list, user_id))
 
     async def close(self) -> None:
         """Wait for what has begun, close the database, and end the thread."""
-        await self._threads.close(self._close)
-
-    def _load(self, key: StateKey) -> Versioned | None:
-        row = self._open().execute(_LOAD, _columns(key)).fetchone()
-        return None if row is None else Versioned(read_document(key, parse_document(key, row[1])), row[0])
-
-    def _list(self, user_id: str | None) -> tuple[StateKey, ...]:
-        rows = self._open().execute(_LIST, (encode_user(user_id),))
-        return tuple(sorted(StateKey(user_id, decode(session), decode(agent)) for session, agent in rows))
-
-    async def _write(self, run: Callable[[sqlite3.Connection], Any], durable: bool) -> Any:
-        write = _Write(run, durable, Future())
-        with self._lock:
-            self._queue.append(write)
-        self._threads.submit(self._write_queued)
-        return await asyncio.wrap_future(write.outcome)
-
-    def _write_queued(self) -> None:
-        with self._lock:
-            queue, self._queue = self._queue, []
-        writes = [write for write in queue if write.outcome.set_running_or_notify_cancel()]
-        if writes:
-            self._commit(writes)
-
-    def _commit(self, writes: list[_Write]) -> None:
-        """Do it all in one transaction; if that fails, each in one of its own."""
-        try:
-            outcomes = self._transaction(writes)
-        except BaseException as error:
-            if len(writes) == 1:
-                writes[0].outcome.set_exception(error)
-            else:
-                for write in writes:
-                    self._commit([write])
-            return
-        for write, outcome in zip(writes, outcomes, strict=True):
-            if isinstance(outcome, StateConflictError):
-                write.outcome.set_exception(outcome)
-            else:
-                write.outcome.set_result(outcome)
-
-    def _transaction(self, writes: list[_Write]) -> list[Any]:
-        connection = self._open()
-        self._synchronize("FULL" if any(write.durable for write in writes) else "NORMAL")
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            outcomes = [_outcome(write, connection) for write in writes]
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        return outcomes
-
-    def _synchronize(self, mode: str) -> None:
-        if mode != self._synchronous:
-            self._open().execute(f"PRAGMA synchronous={mode}")
-            self._synchronous = mode
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # SQLite would let everyone read what is said here.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = sqlite3.connect(
-                self._path,
-                timeout=self._timeout,
-                isolation_level=None,
-                check_same_thread=False,  # when the interpreter ends, another one does the thread's work
-            )
-            try:
-                _turn_on_log(connection, time.monotonic() + self._timeout)
-                connection.execute(_TABLE)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection, self._synchronous = connection, ""
-        return self._connection
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        await self._database.close()
 
 
-def _turn_on_log(connection: sqlite3.Connection, deadline: float) -> None:
-    # The one statement that does not wait for other processes which do the same.
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(0.01)
+def _load(key: StateKey, connection: sqlite3.Connection) -> Versioned | None:
+    row = connection.execute(_LOAD, _columns(key)).fetchone()
+    return None if row is None else Versioned(read_document(key, parse_document(key, row[1])), row[0])
+
+
+def _list(user_id: str | None, connection: sqlite3.Connection) -> tuple[StateKey, ...]:
+    rows = connection.execute(_LIST, (encode_user(user_id),))
+    return tuple(sorted(StateKey(user_id, decode(session), decode(agent)) for session, agent in rows))
 
 
 def _columns(key: StateKey) -> tuple[str, str, str]:
     return encode_user(key.user_id), encode(key.session_id), encode(key.agent_name)
-
-
-def _outcome(write: _Write, connection: sqlite3.Connection) -> Any:
-    try:
-        return write.run(connection)
-    except StateConflictError as error:
-        return error
 
 
 def _save(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from reprlib import repr as short_repr
-from typing import Any, Final, Protocol, final
+from typing import Final, Protocol, final
 
 from attrs import field, frozen
 
 from agentscope_rx._check import a, a_str, a_str_or_none
+from agentscope_rx._storage import joined
 from agentscope_rx.errors import StateConflictError
 from agentscope_rx.state import AgentState
 
@@ -16,13 +17,6 @@ __all__ = ["ABSENT", "AgentStateStore", "StateKey", "Versioned", "check_version"
 
 ABSENT: Final = ""
 """The version of what is not stored."""
-
-
-def _joined(name: Any) -> Any:
-    """Make one character of the two halves of one, which JSON cannot tell from it."""
-    if not isinstance(name, str) or not any("\ud800" <= character <= "\udbff" for character in name):
-        return name
-    return name.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 @final
@@ -36,9 +30,9 @@ class StateKey:
         agent_name: the agent, of which each has a state of its own in a conversation.
     """
 
-    user_id: str | None = field(validator=a_str_or_none, converter=_joined, order=lambda user: user or "")
-    session_id: str = field(validator=a_str, converter=_joined)
-    agent_name: str = field(validator=a_str, converter=_joined)
+    user_id: str | None = field(validator=a_str_or_none, converter=joined, order=lambda user: user or "")
+    session_id: str = field(validator=a_str, converter=joined)
+    agent_name: str = field(validator=a_str, converter=joined)
 
     def __str__(self) -> str:
         user = "" if self.user_id is None else f" of user {short_repr(self.user_id)}"

@@ -20,11 +20,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import agentscope_rx._storage
 import agentscope_rx.store
 from agentscope_rx.store import ABSENT, StateKey
 from tests.store.backends import a_state, count_up, open_store
 
-OURS = str(Path(agentscope_rx.store.__file__).parent)
+OURS = tuple(str(Path(part.__file__).parent) for part in (agentscope_rx.store, agentscope_rx._storage))
 
 
 async def count(kind: str, place: str) -> None:

@@ -8,13 +8,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from agentscope_rx._storage import Database
 from agentscope_rx.errors import StateLoadError, StateSaveError
 from agentscope_rx.store import ABSENT, SQLiteAgentStateStore, StateKey
-from agentscope_rx.store._sqlite import _Write
 from tests.store.backends import ANN, a_state
 
 
@@ -80,14 +80,12 @@ async def test_the_last_to_close_leaves_one_file(store: SQLiteAgentStateStore, f
     assert [path.name for path in file.parent.iterdir()] == ["state.db"]
 
 
-class Watched(SQLiteAgentStateStore):
+class Watched(Database):
     """Writes down how many writes were one transaction, and how it was synced."""
 
-    def __init__(self, file: Path) -> None:
-        super().__init__(file)
-        self.transactions: list[tuple[int, str]] = []
+    transactions: ClassVar[list[tuple[int, str]]] = []
 
-    def _transaction(self, writes: list[_Write]) -> list[Any]:
+    def _transaction(self, writes: list[Any]) -> list[Any]:
         outcomes = super()._transaction(writes)
         assert self._connection is not None
         (mode,) = self._connection.execute("PRAGMA synchronous").fetchone()
@@ -95,31 +93,40 @@ class Watched(SQLiteAgentStateStore):
         return outcomes
 
 
+@pytest.fixture
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
+    monkeypatch.setattr("agentscope_rx.store._sqlite.Database", Watched)
+    monkeypatch.setattr(Watched, "transactions", [])
+    return Watched.transactions
+
+
 @pytest.mark.asyncio
-async def test_only_what_is_durable_waits_for_the_disk(file: Path) -> None:
-    store = Watched(file)
+async def test_only_what_is_durable_waits_for_the_disk(
+    file: Path, transactions: list[tuple[int, str]]
+) -> None:
+    store = SQLiteAgentStateStore(file)
     for durable in (True, False, False, True):
         await store.save(ANN, a_state(), None, durable=durable)
     await store.delete(ANN)
     await store.close()
 
-    assert [mode for _, mode in store.transactions] == ["FULL", "NORMAL", "NORMAL", "FULL", "FULL"]
+    assert [mode for _, mode in transactions] == ["FULL", "NORMAL", "NORMAL", "FULL", "FULL"]
 
 
 @pytest.mark.asyncio
-async def test_saves_at_once_are_few_transactions(file: Path) -> None:
-    store = Watched(file)
+async def test_saves_at_once_are_few_transactions(file: Path, transactions: list[tuple[int, str]]) -> None:
+    store = SQLiteAgentStateStore(file)
     outcomes = await save_all(store, keys(100))
     await store.close()
 
     assert all(isinstance(outcome, str) for outcome in outcomes)
-    assert sum(number for number, _ in store.transactions) == 100
-    assert len(store.transactions) < 20
+    assert sum(number for number, _ in transactions) == 100
+    assert len(transactions) < 20
 
 
 @pytest.mark.asyncio
 async def test_a_write_that_fails_fails_alone(file: Path) -> None:
-    store = Watched(file)
+    store = SQLiteAgentStateStore(file)
     await store.save(ANN, a_state(), ABSENT)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(

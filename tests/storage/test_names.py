@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 import pytest
 
-from agentscope_rx.store._names import decode, encode, encode_user, is_shortened, shorten
+from agentscope_rx._storage import decode, encode, encode_user, is_shortened, shorten
 from tests.store.test_store_contract import ODD_NAMES
 
 RESERVED = {"con", "prn", "aux", "nul", "com1", "lpt1"}

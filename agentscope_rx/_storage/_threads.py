@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from threading import Lock
 from typing import Any, TypeVar
 
-from agentscope_rx.errors import StateError
+from agentscope_rx.errors import AgentScopeError
 
 __all__ = ["Threads"]
 
@@ -16,28 +17,36 @@ T = TypeVar("T")
 
 
 class Threads:
-    """A few threads, started when they are needed; callers may live on different event loops."""
+    """A few threads, started when they are needed; callers may live on different event loops.
 
-    def __init__(self, count: int, name: str) -> None:
+    Args:
+        count: how many.
+        name: what the threads are called.
+        closed: the error of whoever comes when they have ended.
+        owner: what it says is closed.
+    """
+
+    def __init__(self, count: int, name: str, closed: type[AgentScopeError], owner: str) -> None:
         self._pool = ThreadPoolExecutor(count, name)
+        self._error = closed(f"the {owner} is closed; make another one")
         self._lock = Lock()
         self._closed = False
 
     async def run(self, function: Callable[..., T], *args: Any) -> T:
         """Call a function on one of the threads; with one thread, in the order of the calls.
 
-        Errors: those of the function; `StateError` once closed.
+        Errors: those of the function; the one for that once closed.
         """
         return await asyncio.wrap_future(self.submit(function, *args))
 
     def submit(self, function: Callable[..., T], *args: Any) -> Future[T]:
         """Call a function on one of the threads, some time.
 
-        Errors: `StateError` once closed.
+        Errors: the one for that once closed.
         """
         with self._lock:
             if self._closed:
-                raise StateError("the store is closed; make another one")
+                raise copy(self._error)
             try:
                 return self._pool.submit(function, *args)
             except RuntimeError:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 from string import ascii_lowercase, digits
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["decode", "encode", "encode_user", "is_shortened", "shorten"]
+__all__ = ["decode", "encode", "encode_user", "is_shortened", "joined", "shorten"]
 
 _PLAIN: Final = frozenset(ascii_lowercase + digits + "_-")
 _LONGEST: Final = 64
@@ -48,3 +48,10 @@ def shorten(text: str) -> str:
 def is_shortened(text: str) -> bool:
     """Whether a text is only the beginning of a name."""
     return "~" in text
+
+
+def joined(name: Any) -> Any:
+    """Make one character of the two halves of one, which JSON cannot tell from it."""
+    if not isinstance(name, str) or not any("\ud800" <= character <= "\udbff" for character in name):
+        return name
+    return name.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
