@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, final, runtime_checkable
 from weakref import WeakKeyDictionary
 
@@ -13,6 +14,7 @@ from attrs import field, frozen
 from reactivex import Observable, abc, operators as ops
 from reactivex.disposable import CompositeDisposable, Disposable, SerialDisposable
 
+from agentscope_rx.agent._aside import aside
 from agentscope_rx.agent._plan import Plan
 from agentscope_rx.agent._route import Answers
 from agentscope_rx.agent._waiting import Question, Questions, Waiting, is_over
@@ -24,7 +26,7 @@ from agentscope_rx.event import (
     AgentStartEvent,
     ToolResultEndEvent,
 )
-from agentscope_rx.interop import CallScheduler, from_coroutine, occupied
+from agentscope_rx.interop import CallScheduler, as_error, from_coroutine, occupied
 from agentscope_rx.message import Msg, ToolResultState
 from agentscope_rx.operators import ReplyFold, with_source
 
@@ -40,6 +42,9 @@ ROOT: Final = "main"
 
 CLOSING: Final = 2.0
 """How long, in seconds, subagents that are interrupted may take to end well."""
+
+_STACK: Final = 8
+"""How many agents inside each other share one stack of Python's, which ends after a thousand calls."""
 
 
 @runtime_checkable
@@ -110,6 +115,7 @@ class Children:
         """Let the events of a call's subagents stand among those of its tool.
 
         1. An event of a subagent comes out before the subagent goes on: what was seen is what it has stored.
+           At each eighth level it comes out right behind.
         2. Whoever disposes this leaves the subagents that run, or have paused, and the call does not know of
            it yet: they are interrupted, and what they still have to say goes into the stream of the call, as
            long as that runs; see `leaving`.
@@ -160,6 +166,8 @@ class Children:
         Errors: those of the subagent.
         """
         place = self._place(call_id)
+        if (self.depth + 1) % _STACK == 0:
+            events, interrupt = self._aside(events), interrupt and partial(self._interrupting, interrupt)
         child = _Child(f"{ROOT}/{name}", place.emit, interrupt, self._occupied)
         place.children.append(child)
         child.listen(events, self._scheduler)
@@ -174,6 +182,12 @@ class Children:
         if not child.has_paused:
             place.forget(child)
         return child.heard()
+
+    def _aside(self, events: Observable[Any]) -> Observable[Any]:
+        return events.pipe(aside(self._scheduler))
+
+    def _interrupting(self, interrupt: Callable[[], Observable[Any]]) -> Observable[Any]:
+        return self._aside(interrupt())
 
     def _place(self, call_id: str) -> _Place:
         if call_id not in self._places:  # a hook runs the tool by itself
@@ -307,6 +321,9 @@ class _Child:
         inside = occupied.set(self._around)  # who hears of it does not wait in the tool, as the subagent does
         try:
             self.emit(with_source(event, self._path))
+        except BaseException as error:  # nothing more will come, and somebody waits
+            self._fail(as_error(error))
+            raise
         finally:
             occupied.reset(inside)
         if self._end is not None and not (self._interrupted and self.has_paused):

@@ -648,3 +648,50 @@ def test_a_subscriber_may_call_the_agent_at_an_event_of_a_subagent_and_waits_for
         assert later == ["LATER"]
 
     asyncio.run(main())
+
+
+def tower(depth: int, leaf: ReActAgent, **options: Any) -> ReActAgent:
+    """Return an agent that has one work for it, that has one work for it, and so on, down to `leaf`."""
+
+    def asking(name: str) -> ScriptedModel:
+        return ScriptedModel(lambda asked: "Done" if asked.results else asks(name))
+
+    above = leaf
+    for level in range(1, depth):
+        above = ReActAgent(f"a{level}", model=asking(above.name), toolkit=[above], **options)
+    return above
+
+
+def test_there_is_no_end_to_how_deep_agents_may_work_for_agents() -> None:
+    watching = [hook(ops.map(lambda event: event)) for hook in (on_agent, on_acting)]
+    record = check_call(tower(24, agent("leaf", "Found"), middlewares=watching), "go")
+
+    assert record.message is not None
+    assert record.message.text_content == "Done"
+    assert max((event.source or "").count("/") for event in record.events) == 23
+
+
+def test_deep_agents_that_are_left_leave_nothing_behind_and_go_on() -> None:
+    asyncio.run(_left_deep())
+
+
+async def _left_deep() -> None:
+    leaf = agent("leaf", [tool_call("wait", seconds=30)], "Found", toolkit=[wait])
+    above = tower(24, leaf)
+    begun = asyncio.Event()
+
+    def watch(event: ev.AgentEvent) -> None:
+        if isinstance(event, ev.ToolResultStartEvent) and event.tool_call_name == "wait":
+            begun.set()
+
+    subscription = above.call("go").subscribe(watch)
+    await asyncio.wait_for(begun.wait(), 10)
+    subscription.dispose()
+    await above.update_state(lambda state: state)  # behind the dispose
+    for _ in range(20):
+        await asyncio.sleep(0.01)
+
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    ended = await above.interrupt()
+    assert isinstance(ended, ev.AgentEndEvent)
+    assert ended.generate_reason is GenerateReason.INTERRUPTED
