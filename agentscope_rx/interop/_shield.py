@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, ClassVar, TypeVar, final
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, cast, final
 
 from reactivex import Observable, abc
 from reactivex.disposable import SerialDisposable
@@ -24,10 +25,16 @@ class Stream(Observable[T]):
     """A stream that is no sequence, and that ends with the one who waits for it.
 
     RxPY's can be indexed, so `for event in agent.call("hi")` would go on for ever; here it is a `TypeError`.
-    RxPY's `run` leaves the stream running after a Ctrl-C; here it is disposed.
+    RxPY's `run` leaves the stream running after a Ctrl-C; here it is disposed. What is
+    piped behind it is such a stream, too.
     """
 
     __iter__: ClassVar[Any] = None
+
+    def pipe(self, *operators: Callable[[Any], Any]) -> Any:
+        """Compose operators, left to right."""
+        piped: Any = super().pipe(*operators)
+        return _as_stream(cast("Observable[Any]", piped)) if type(piped) is Observable else piped
 
     def run(self, scheduler: abc.SchedulerBase | None = None) -> T:
         """Wait for the end and return the last item."""
@@ -44,6 +51,15 @@ class Stream(Observable[T]):
             return waited_for.run(scheduler)
         finally:
             subscription.dispose()
+
+
+def _as_stream(source: Observable[Any]) -> Stream[Any]:
+    def subscribe(
+        observer: abc.ObserverBase[Any], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        return source.subscribe(observer, scheduler=scheduler)
+
+    return Stream(subscribe)
 
 
 def shield(source: Observable[T]) -> Observable[T]:
