@@ -39,6 +39,7 @@ from agentscope_rx.message import (
     GenerateReason,
     Msg,
     SystemMessage,
+    ToolResultBlock,
     ToolUseBlock,
 )
 from agentscope_rx.middleware import Phase, chain, with_hook
@@ -282,8 +283,14 @@ class Run:
     def closing(self, closings: Collection[Closing]) -> Iterator[AgentEvent]:
         """Give calls that do not run their result; that of a torn one stands below what it has said."""
         names = {call.id: call.name for call in self.calls([each.call for each in closings])}
-        below = (evolve(c, text=f"\n{c.text}") if c.call in self.torn else c for c in closings)
+        torn = self._torn_words() if self.torn else ()
+        below = (evolve(c, text=f"\n{c.text}") if c.call in torn else c for c in closings)
         return closing(self.reply_id, below, names)
+
+    def _torn_words(self) -> Collection[str]:
+        """The calls whose torn result has said something."""
+        results = (block for block in self.fold.content() if isinstance(block, ToolResultBlock))
+        return {result.id for result in results if result.id in self.torn and result.output}
 
     def afresh(self, call_id: str) -> Iterator[AgentEvent]:
         """Give what lets a torn result begin afresh, once."""

@@ -609,6 +609,17 @@ async def test_what_a_tool_had_said_whose_call_was_left_stays_above_the_interrup
 
 
 @pytest.mark.asyncio
+async def test_where_a_tool_had_said_nothing_whose_call_was_left_the_interrupt_stands_alone() -> None:
+    agent = friend([tool_call("count", to=5)], "later")
+    names = (await acheck_call(friend([tool_call("count", to=5)], "later"), "go")).names
+    await acheck_disposal(agent, "go", after=names.index("ToolResultStart") + 1)
+    await agent.interrupt()
+
+    [result] = agent.get_agent_state().context[-1].get_content_blocks(ToolResultBlock)
+    assert result.text_content == "Error: interrupted by the user"
+
+
+@pytest.mark.asyncio
 async def test_an_answer_that_comes_behind_an_interrupt_is_stale() -> None:
     agent = made_asking()
     first = await acheck_call(agent, "go")
