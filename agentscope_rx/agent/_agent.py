@@ -182,7 +182,8 @@ class ReActAgent(Brief):
     ) -> Observable[AssistantMessage]:
         """Return a call's message: one item, for those who want no events. `agent.reply("hi").run()`.
 
-        Of a reply that goes on it is the whole message, what came before the pause included.
+        Of a reply that goes on it is the whole message, what came before the pause included, as it is stored:
+        there an `on_agent` hook has changed nothing. What must not be seen is dropped in an inner hook.
 
         Source: Java `ReActAgent.call`.
         """
