@@ -1,4 +1,6 @@
-"""The recorded provider streams of `tests/cases/provider`, and a small fold to compare them by."""
+"""The recorded provider streams of `tests/cases/provider`, those beside a provider's tests in `recorded`, and a
+small fold to compare them by.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from agentscope_rx.model import ChatResponse, ReplyIds, to_events
 from agentscope_rx.model._provider import Decoder, decoded
 from agentscope_rx.operators import to_msg
 
-CASES = Path(__file__).parent.parent / "cases" / "provider"
+HERE = Path(__file__).parent
+FILES = sorted((HERE.parent / "cases" / "provider").glob("*.json")) + sorted(HERE.glob("*/recorded/*.json"))
 NETWORK_CHUNK = 16 * 1024
 
 Decode = Callable[[Iterable[bytes]], Iterator[ChatResponse]]
@@ -28,7 +31,7 @@ Decode = Callable[[Iterable[bytes]], Iterator[ChatResponse]]
 
 def cases(kind: str) -> list[dict[str, Any]]:
     """The cases of a provider's format."""
-    found = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(CASES.glob("*.json"))]
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in FILES]
     return [case for case in found if case["kind"] == kind]
 
 

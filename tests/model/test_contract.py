@@ -53,7 +53,7 @@ from agentscope_rx.tool import tool
 from tests.aimock import AIMock, calls, journal, says
 from tests.model.loopback import Handler, serving, status
 from tests.model.provider import CITY, KEY, Provider
-from tests.model.provider_cases import CASES, cases, check, check_events, chunks_of, decode_with
+from tests.model.provider_cases import FILES, cases, check, check_events, chunks_of, decode_with
 from tests.model.providers import PROVIDERS
 
 RECORDED = [
@@ -76,7 +76,7 @@ def test_every_provider_of_the_package_is_in_the_contract() -> None:
 
 
 def test_no_recorded_stream_of_a_provider_is_left_out() -> None:
-    kinds = {json.loads(file.read_text(encoding="utf-8"))["kind"] for file in CASES.glob("*.json")}
+    kinds = {json.loads(file.read_text(encoding="utf-8"))["kind"] for file in FILES}
     ours = {kind for kind in kinds if kind.partition("_")[0] in TABLE}
 
     assert {provider.kind for provider in PROVIDERS if provider.kind} == ours
