@@ -1,5 +1,6 @@
-"""The recorded provider streams of `tests/cases/provider`, those beside a provider's tests in `recorded`, and a
-small fold to compare them by.
+"""Recorded provider streams, and a small fold to compare them by.
+
+They are in `tests/cases/provider`, and beside the tests of a provider in `recorded`.
 """
 
 from __future__ import annotations
