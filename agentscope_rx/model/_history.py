@@ -55,6 +55,9 @@ _KINDS: Final = frozenset({"image", "audio", "video"})
 
 _HINTS: Final = ("min_pixels", "max_pixels", "total_pixels", "fps", "max_frames")
 
+_OTHER_NAMES: Final = frozenset({"thoughtSignature", "reasoning_signature"})
+"""Gemini's and DashScope's."""
+
 CACHE_CONTROL: Final = "_cache_control"
 """True in the metadata of a message up to which a provider is to keep the conversation for the next call."""
 
@@ -346,9 +349,12 @@ def as_text(parts: Iterable[TextBlock | Media]) -> str:
 
 
 def signature_of(block: ThinkingBlock) -> str | None:
-    """Return the signature of thinking, for those who call it so; not Gemini's, which they would refuse."""
+    """Return the signature of thinking, for those who call it so.
+
+    Providers refuse signatures of others: who calls it by another name, too, has it back by that name only.
+    """
     metadata = block.metadata or {}
-    return None if "thoughtSignature" in metadata else metadata.get("signature")
+    return None if _OTHER_NAMES & metadata.keys() else metadata.get("signature")
 
 
 def arguments_text(call: ToolUseBlock) -> str:

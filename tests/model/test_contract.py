@@ -52,6 +52,7 @@ from agentscope_rx.operators import to_msg
 from agentscope_rx.tool import tool
 from tests.aimock import AIMock, calls, journal, says
 from tests.model.loopback import Handler, serving, status
+from tests.model.openai import provider as openai
 from tests.model.provider import CITY, KEY, Provider
 from tests.model.provider_cases import FILES, cases, check, check_events, chunks_of, decode_with
 from tests.model.providers import PROVIDERS
@@ -433,6 +434,43 @@ async def test_every_kind_of_block_in_every_role_is_sent_and_what_dangles_is_not
     assert [words for words in ("first words", "Ann", *places) if words not in body] == []
     assert re.findall("call_2|call_9|of nothing", body) == []
     assert list(places.values()) == sorted(places.values())
+
+
+WANTED_BACK: dict[str, tuple[ThinkingBlock, dict[str, Any]]] = {
+    "anthropic": (ThinkingBlock("hm", {"signature": "secret"}), {"caller": {"type": "secret"}}),
+    "dashscope": (ThinkingBlock("hm", {"signature": "secret", "reasoning_signature": "secret"}), {}),
+    "gemini": (
+        ThinkingBlock("hm", {"signature": "secret", "thoughtSignature": "secret", "covers": 2}),
+        {"thoughtSignature": "secret"},
+    ),
+    "openai": (ThinkingBlock("hm"), {"extra_content": {"google": "secret"}}),
+    "openai-responses": (
+        ThinkingBlock("hm", {"reasoning_item": {"encrypted_content": "secret"}, "server": "elsewhere"}),
+        {},
+    ),
+    "openrouter": (ThinkingBlock("hm", {"reasoning_details": [{"data": "secret"}]}), {}),
+}
+"""How the thinking and the call of an answer are kept, by the provider that wants them back."""
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("provider", "owner"),
+    [
+        pytest.param(provider, owner, id=f"{provider} {owner}")
+        for provider in PROVIDERS for owner in WANTED_BACK
+        # A server that speaks OpenAI's chat completions may stand before any provider.
+        if owner != provider.name and not (owner == "openai" and provider.decoder is openai.PROVIDER.decoder)
+    ],
+)  # fmt: skip
+async def test_what_a_provider_wants_back_goes_to_nobody_else(provider: Provider, owner: str) -> None:
+    thinking, metadata = WANTED_BACK[owner]
+    call = ToolUseBlock("call_1", "get_weather", {"city": "Paris"}, metadata=metadata)
+    result = ToolResultBlock.text("sunny", id="call_1", name="get_weather")
+    body = await sent(provider, UserMessage("hi"), AssistantMessage("me", [thinking, call, result]))
+
+    assert "secret" not in body
+    assert "sunny" in body
 
 
 # What every model does with its server

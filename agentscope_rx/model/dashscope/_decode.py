@@ -18,7 +18,10 @@ from agentscope_rx.model._failure import failed, held_back
 from agentscope_rx.model._pieces import pieces, text_part, thinking_part, usage_of
 from agentscope_rx.model._response import ChatResponse, ResponsePart, ToolCallChunk
 
-__all__ = ["FrameDecoder"]
+__all__ = ["SIGNATURE", "FrameDecoder"]
+
+SIGNATURE: Final = "reasoning_signature"
+"""Of thinking, in messages and in the metadata of its block; readers of blocks know it as `signature`."""
 
 _SUCCESS: Final = frozenset({"", "200", "0", "none", "null", "success"})
 _MEDIA: Final = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
@@ -106,10 +109,11 @@ def _finish(reason: Any) -> str:
 def _parts(message: Json) -> list[ResponsePart]:
     """The parts of a message: thinking comes before the text that it led to."""
     parts: list[ResponsePart] = []
-    thinking, signature = message.get("reasoning_content"), message.get("reasoning_signature")
+    thinking, signature = message.get("reasoning_content"), message.get(SIGNATURE)
     if thinking or signature:
         text = as_str(thinking)
-        parts.append(ThinkingBlock(text, {"signature": signature}) if signature else thinking_part(text))
+        kept = {"signature": signature, SIGNATURE: signature}
+        parts.append(ThinkingBlock(text, kept) if signature else thinking_part(text))
     if content := message.get("content"):
         if isinstance(content, str):
             parts.append(text_part(content))

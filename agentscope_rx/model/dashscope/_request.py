@@ -20,10 +20,10 @@ from agentscope_rx.model._history import (
     UserTurn,
     arguments_text,
     kept,
-    signature_of,
 )
 from agentscope_rx.model._response import GenerateOptions, ToolSchema
 from agentscope_rx.model._strict import response_format
+from agentscope_rx.model.dashscope._decode import SIGNATURE
 
 __all__ = [
     "build_messages",
@@ -236,8 +236,10 @@ def _round(turn: AssistantTurn, multimodal: bool) -> list[Json]:
 
 def _thinking(blocks: Sequence[ThinkingBlock]) -> Json:
     thinking = "".join(block.thinking for block in blocks)
-    signature = next(filter(None, map(signature_of, reversed(blocks))), None)
-    return _without_none({"reasoning_content": thinking or None, "reasoning_signature": signature})
+    signature = next(
+        filter(None, ((block.metadata or {}).get(SIGNATURE) for block in reversed(blocks))), None
+    )
+    return _without_none({"reasoning_content": thinking or None, SIGNATURE: signature})
 
 
 def _call(call: ToolUseBlock) -> Json:

@@ -121,7 +121,7 @@ def parts(*bodies: dict[str, Any], incremental: bool = True) -> list[Sequence[An
         ({"content": "a"}, [TextBlock("a")]),
         ({"content": "b", "reasoning_content": "a"}, [ThinkingBlock("a"), TextBlock("b")]),
         ({"content": "", "reasoning_content": "", "reasoning_signature": "s"},
-         [ThinkingBlock("", {"signature": "s"})]),
+         [ThinkingBlock("", {"signature": "s", "reasoning_signature": "s"})]),
         ({"content": [{"text": "a"}, {"type": "text", "text": "b"}, {"text": ""}, 3]},
          [TextBlock("a"), TextBlock("b")]),
         ({"content": [{"image": "http://x/y.png"}]}, [DataBlock(URLSource("http://x/y.png", "image/png"))]),
@@ -202,7 +202,7 @@ def test_an_answer_that_is_said_again_and_again_is_said_once() -> None:
     assert new[:3] == [
         (ThinkingBlock("h"),),
         (ThinkingBlock("m"),),
-        (ThinkingBlock("", {"signature": "s"}), TextBlock("I")),
+        (ThinkingBlock("", {"signature": "s", "reasoning_signature": "s"}), TextBlock("I")),
     ]
     assert new[3][0] == TextBlock(" am")
     assert new[3][1].source == URLSource("http://x/y.png", "image/png")

@@ -131,7 +131,9 @@ async def test_options_and_thinking_are_what_the_official_client_sends() -> None
         thinking_budget=5, parallel_tool_calls=True, tool_choice="auto", response_format=wanted,
         extra_body={"parameters": {"repetition_penalty": 1.1}},
     )  # fmt: skip
-    said = AssistantMessage("me", [ThinkingBlock("hm", {"signature": "s"}), TextBlock("hello")])
+    said = AssistantMessage(
+        "me", [ThinkingBlock("hm", {"signature": "s", "reasoning_signature": "s"}), TextBlock("hello")]
+    )
     asked = [
         SystemMessage("be kind", metadata={CACHE_CONTROL: True}),
         UserMessage("hi"),

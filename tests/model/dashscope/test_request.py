@@ -131,7 +131,7 @@ def test_a_signature_of_gemini_goes_to_nobody_else() -> None:
 
 
 def test_a_signature_goes_back_with_its_thinking() -> None:
-    blocks = [ThinkingBlock("hm", {"signature": "s"}), TextBlock("x")]
+    blocks = [ThinkingBlock("hm", {"signature": "s", "reasoning_signature": "s"}), TextBlock("x")]
 
     assert sent(AssistantMessage("me", blocks)) == [
         {"role": "assistant", "content": "x", "reasoning_content": "hm", "reasoning_signature": "s"}
