@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -77,6 +78,23 @@ async def test_an_agent_gives_back_what_the_model_needs_to_go_on() -> None:
         {"type": "function_call", "call_id": "c", "name": "weather", "arguments": '{"city":"Oslo"}'},
         {"type": "function_call_output", "call_id": "c", "output": "windy in Oslo"},
     ]
+
+
+@dataclass
+class City:
+    name: str
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_is_held_to_a_schema_is_data() -> None:
+    async with serving(events(item(0, **message('{"name":"Oslo"}')), OVER)) as server:
+        model = OpenAIResponsesModel("gpt-5", api_key=KEY, base_url=server.url, native_structured_output=True)
+        reply = await ReActAgent("friend", model=model, toolkit=[weather]).reply("Which city?", output=City)
+
+    (body,) = server.bodies
+    assert reply.get_structured_data(City) == City("Oslo")
+    assert (body["text"]["format"]["type"], body["text"]["format"]["strict"]) == ("json_schema", True)
+    assert [tool["name"] for tool in body["tools"]] == ["weather"]
 
 
 @pytest.mark.asyncio
