@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from reactivex import Observable, abc
 
 from agentscope_rx.agent._mending import Report
-from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentStartEvent, RequestStopEvent
 from agentscope_rx.typing import Operator
 
 __all__ = ["frame"]
+
+_STOP_IT: Final = "emit it in on_reasoning, on_model_call or on_acting, or call agent.request_stop(ctx)"
 
 
 def frame(
     start: Callable[[], AgentStartEvent],
     end: Callable[[Exception | None], AgentEndEvent],
     report: Report,
+    stops: Callable[[], bool],
 ) -> Operator[AgentEvent, AgentEvent]:
     """Keep AgentStart first and AgentEnd last, each once, whatever `on_agent` does.
 
     1. A missing AgentStart is made before the first event; a second one is swallowed.
     2. AgentEnd is held back until the source ends, so that a retry shows one call; of several, the last
        counts. A missing one is made.
+    3. A RequestStop that the call has not heard of, as `stops` says, is reported: out here it stops nothing.
 
     Errors: those of the source, after AgentEnd; the report's, if warnings are errors.
     """
@@ -52,6 +57,8 @@ def frame(
                     return
                 if not started:
                     begin()
+                if type(event) is RequestStopEvent and not event.source and not stops():
+                    report("RequestStopEvent stopped nothing", _STOP_IT)
                 observer.on_next(event)
 
             def finish(error: Exception | None) -> None:

@@ -47,6 +47,9 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
         reason = GenerateReason.INTERRUPTED if run.interrupted else GenerateReason.MODEL_STOP
         return AgentEndEvent(run.reply_id, reason, metadata=run.structured.metadata(run.loop))
 
+    def stops() -> bool:
+        return run.loop.stop is not None
+
     def outside_the_loop(_: None) -> bool:
         return not run.is_running
 
@@ -63,7 +66,7 @@ def call_events(run: Run, input: AgentInput) -> Observable[AgentEvent]:
     if not run.has_hook("on_agent"):
         return events
     stored = rx.defer(lambda _: _written(run, durable=True) if run.is_stored else rx.empty())
-    return rx.concat(events, stored).pipe(frame(run.start, end, run.report("on_agent")))
+    return rx.concat(events, stored).pipe(frame(run.start, end, run.report("on_agent"), stops))
 
 
 def _phases(run: Run) -> Iterator[Observable[AgentEvent]]:

@@ -12,7 +12,8 @@ import reactivex as rx
 from reactivex import Observable, operators as ops
 
 from agentscope_rx import event as ev
-from agentscope_rx.agent import ReActAgent
+from agentscope_rx.agent import ReActAgent, RuntimeContext
+from agentscope_rx.errors import MiddlewareProtocolWarning
 from agentscope_rx.message import (
     AssistantMessage,
     GenerateReason,
@@ -20,7 +21,15 @@ from agentscope_rx.message import (
     ToolResultState,
     ToolUseBlock,
 )
-from agentscope_rx.middleware import on_acting, on_agent, on_model_call, on_reasoning
+from agentscope_rx.middleware import (
+    AgentInput,
+    MiddlewareBase,
+    Phase,
+    on_acting,
+    on_agent,
+    on_model_call,
+    on_reasoning,
+)
 from agentscope_rx.testing import CallRecord, acheck_call, acheck_disposal, check_call, pause, tool_call
 from agentscope_rx.tool import ToolEmitter, tool
 from tests.agent.friend import friend, is_free
@@ -216,13 +225,40 @@ def test_of_two_stops_the_last_one_counts() -> None:
     assert message.generate_reason is GenerateReason.ACTING_STOP_REQUESTED
 
 
-def test_a_stop_that_an_outer_hook_shows_stops_nothing() -> None:
+def test_a_stop_that_an_outer_hook_shows_stops_nothing_and_is_reported() -> None:
     tools = Once()
     stopping = Stopping("in it", GenerateReason.MIDDLEWARE_STOP_REQUESTED)
-    record = check_call(made(tools, on_agent(stopping)), "go", outer=True)
+    with pytest.warns(
+        MiddlewareProtocolWarning, match=r"on_agent: RequestStopEvent stopped.*request_stop\(ctx\)"
+    ):
+        record = check_call(made(tools, on_agent(stopping)), "go", outer=True)
 
     assert record.message is not None
     assert record.message.text_content.endswith("done")
+
+
+def test_a_stop_that_passes_an_outer_hook_is_not_reported() -> None:
+    tools = Once()
+    stopping = Stopping("in it", GenerateReason.MIDDLEWARE_STOP_REQUESTED)
+    message = message_of(check_call(made(tools, on_agent(ops.delay(0)), on_reasoning(stopping)), "go"))
+
+    assert message.generate_reason is GenerateReason.MIDDLEWARE_STOP_REQUESTED
+
+
+def test_an_outer_hook_stops_a_call_through_the_agent() -> None:
+    class Budget(MiddlewareBase):
+        def on_agent(
+            self, agent: Any, ctx: RuntimeContext, input: AgentInput, next: Phase[AgentInput]
+        ) -> Events:
+            ended = ev.ModelCallEndEvent
+            return next(input).pipe(
+                ops.tap(lambda event: agent.request_stop(ctx) if isinstance(event, ended) else None)
+            )
+
+    message = message_of(check_call(made(Once(), Budget()), "go"))
+
+    assert message.generate_reason is GenerateReason.MIDDLEWARE_STOP_REQUESTED
+    assert len(message.get_content_blocks(ToolUseBlock)) == len(CALLS)
 
 
 @pytest.mark.parametrize("of_the_child", [True, False])
