@@ -6,6 +6,7 @@ Types only, and one comparison each where the value is right: events are made by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from enum import Enum
 from reprlib import repr as short_repr
 from typing import Any, TypeVar
 
@@ -61,13 +62,19 @@ def a_bool(owner: object, attribute: Attribute[Any], value: object) -> None:
 def a(*types: type[Any] | None) -> Callable[[object, Attribute[Any], object], None]:
     """Accept an instance of one of the classes; None among them accepts None."""
     classes = tuple(cls for cls in types if cls is not None)
-    wanted = " or ".join("None" if cls is None else cls.__name__ for cls in types)
+    wanted = " or ".join("None" if cls is None else _named(cls) for cls in types)
 
     def check(owner: object, attribute: Attribute[Any], value: object) -> None:
         if not isinstance(value, classes) and not (value is None and None in types):
             raise _wrong(owner, attribute, value, wanted)
 
     return check
+
+
+def _named(cls: type[Any]) -> str:
+    if not issubclass(cls, Enum):
+        return cls.__name__
+    return f"{cls.__name__} ({', '.join(cls.__members__)})"
 
 
 def tuple_of(cls: type[T], items: Iterable[T]) -> tuple[T, ...]:

@@ -10,6 +10,7 @@ from attrs import field, frozen
 from agentscope_rx._check import a, a_str, a_str_or_none, tuple_of
 from agentscope_rx._frozen import EMPTY, FrozenDict, freeze, freeze_or_none
 from agentscope_rx._repr import Name
+from agentscope_rx.errors import ConfigurationError
 
 __all__ = [
     "AdditionalWorkingDirectory",
@@ -63,6 +64,10 @@ def _rules(rules: Iterable[PermissionRule] | None) -> tuple[PermissionRule, ...]
 
 
 def _rule_lists(mapping: Mapping[str, Iterable[PermissionRule]]) -> Mapping[str, Any]:
+    if not isinstance(mapping, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise ConfigurationError(
+            f"the rules are {mapping!r}; give lists of them by tool name, as {{'read': [rule]}}"
+        )
     lists = {name: tuple_of(PermissionRule, rules) for name, rules in freeze(mapping).items()}
     return FrozenDict({name: rules for name, rules in lists.items() if rules})
 

@@ -152,9 +152,12 @@ def test_a_role_decides_which_blocks_a_message_holds(role: MsgRole, block: Conte
         (lambda: UserMessage("a", usage=5), "UserMessage.usage is 5; give ChatUsage or None"),
         (
             lambda: UserMessage("a", generate_reason="x"),
-            "generate_reason is 'x'; give GenerateReason or None",
+            "generate_reason is 'x'; give GenerateReason (MODEL_STOP, ",
         ),
-        (lambda: Msg("bob", "USER", "a"), "Msg.role is 'USER'; give MsgRole or None"),
+        (
+            lambda: Msg("bob", "USER", "a"),
+            "Msg.role is 'USER'; give MsgRole (USER, ASSISTANT, SYSTEM, TOOL) or None",
+        ),
         (lambda: Msg("bob", MsgRole.USER, 5), "content is 5; give a string"),
     ],
 )

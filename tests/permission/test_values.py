@@ -54,9 +54,15 @@ def test_lists_of_rules_become_tuples_in_frozen_mappings() -> None:
             "'x' is no PermissionRule",
         ),
         (lambda: AdditionalWorkingDirectory(None), "AdditionalWorkingDirectory.path is None; give a str"),
-        (lambda: PermissionContextState("explore"), "mode is 'explore'; give PermissionMode"),
+        (
+            lambda: PermissionContextState("explore"),
+            "mode is 'explore'; give PermissionMode (DEFAULT, ACCEPT_EDITS, EXPLORE, BYPASS, DONT_ASK)",
+        ),
         (lambda: PermissionContextState(allow_rules={"search": "x"}), "'x' is no sequence; give a list of"),
-        (lambda: PermissionContextState(allow_rules=[RULE]), "is no mapping; give a dict"),
+        (
+            lambda: PermissionContextState(allow_rules=[RULE]),
+            "; give lists of them by tool name, as {'read': [rule]}",
+        ),
     ],
 )
 def test_a_wrong_argument_raises_with_its_value_and_the_remedy(make: Any, complaint: str) -> None:
