@@ -145,6 +145,8 @@ def schema_of_type(hint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
             (schema,), defs = msgspec.json.schema_components([hint], ref_template=_REF + "{name}")
         except NotImplementedError as error:  # an attrs class with a default that is made of the object
             raise TypeError(str(error)) from error
+        except TypeError as error:  # what can be done about it in msgspec is no remedy here
+            raise TypeError(str(error).splitlines()[-1]) from error
         _add_descriptions(hint, defs)
     inlined = _inline(schema, defs, (), kept := set[str]())
     definitions: dict[str, Any] = {}

@@ -66,7 +66,7 @@ class Wanted:
         calls = (call for call in reversed(message.content) if isinstance(call, ToolUseBlock))
         call = next((call for call in calls if call.name == GENERATE_RESPONSE), None)
         if call is None:
-            return StructuredOutputError(f"$: is missing; the model did not call {GENERATE_RESPONSE}")
+            return StructuredOutputError(f"$: the model did not call {GENERATE_RESPONSE}")
         if call.input_error:
             return StructuredOutputError(f"$: the arguments of {GENERATE_RESPONSE} were no JSON object")
         return _misfit(self.spec.take, dict(call.input) or loads_object(call.content or "") or {})

@@ -302,7 +302,7 @@ def test_the_name_of_the_tool_must_be_free() -> None:
     [
         (NATIVE, [], "hello", "$: expected JSON, got 'hello'"),
         (NATIVE, [], '{"x": "one"}', "$.x: 'one' is not of type 'integer'"),
-        (BY_TOOL, [], "hello", "$: is missing; the model did not call generate_response"),
+        (BY_TOOL, [], "hello", "$: the model did not call generate_response"),
         (BY_TOOL, [call("a", response={"x": "1st"}), call("b", response={})], "", "$.x: is missing"),
         (BY_TOOL, [ToolUseBlock("a", GENERATE_RESPONSE, content='{"x": 1')], "", "$: the arguments of"),
         (BY_TOOL, [ToolUseBlock("a", GENERATE_RESPONSE, content='{"response": {}}')], "", "$.x: is missing"),

@@ -289,6 +289,17 @@ def test_what_cannot_be_asked_for_is_refused(output: Any, words: str) -> None:
         OutputSpec.of(output)
 
 
+def test_a_class_that_is_none_of_those_is_refused_in_one_line() -> None:
+    class Plain:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    with pytest.raises(ConfigurationError, match="give a dataclass") as caught:
+        OutputSpec.of(Plain)
+
+    assert "\n" not in str(caught.value)
+
+
 def test_a_class_that_refers_to_one_that_is_not_there_is_refused() -> None:
     @dataclasses.dataclass
     class Broken:
