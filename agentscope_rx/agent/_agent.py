@@ -426,8 +426,9 @@ class ReActAgent(Brief):
     def _bind(self, ctx: RuntimeContext | None) -> RuntimeContext:
         ctx = RuntimeContext() if ctx is None else ctx
         if not isinstance(ctx, RuntimeContext):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+            aim = "" if isinstance(ctx, str) else "; what the reply is to be goes to output=…"
             raise ConfigurationError(
-                f"ctx is {ctx!r}; give a RuntimeContext, as RuntimeContext(session_id=…)"
+                f"ctx is {ctx!r}; give a RuntimeContext, as RuntimeContext(session_id=…){aim}"
             )
         return ctx if ctx.session_id else evolve(ctx, session_id=self.name)
 

@@ -73,6 +73,12 @@ def a_model(_: Any, attribute: Attribute[Any], model: Any) -> None:
         raise ConfigurationError(
             f"{attribute.name} is {model!r}; give a ChatModel, as testing.ScriptedModel(…) or model.{named}"
         )
+    if isinstance(model, type):
+        raise ConfigurationError(f"{attribute.name} is the class {model.__name__}; give an object of it")
+    if not isinstance(getattr(model, "model_name", None), str):
+        raise ConfigurationError(
+            f"{attribute.name} is {model!r}, which has no name; give it a model_name, a str"
+        )
 
 
 def positive(_: Any, attribute: Attribute[Any], number: Any) -> None:

@@ -157,6 +157,10 @@ class AnswerEvents:
 
     def feed(self, response: ChatResponse) -> list[AgentEvent]:
         """Return the events of a piece."""
+        if type(response) is not ChatResponse:  # pyright: ignore[reportUnnecessaryComparison] - models may be untyped
+            raise BadModelOutputError(
+                f"{self._model_name} sent {response!r}; give ChatResponse, as ChatResponse([TextBlock(…)])"
+            )
         for part in response.content:
             match part:
                 case TextBlock():

@@ -54,6 +54,13 @@ def add(a: int, b: int) -> str:
     return str(a + b)
 
 
+class Nameless:
+    """A model that does not say its name."""
+
+    def stream(self, *_: Any) -> rx.Observable[Any]:
+        return rx.empty()
+
+
 @tool
 async def wait(seconds: float) -> str:
     """Wait."""
@@ -541,6 +548,8 @@ def test_a_subscriber_that_raises_frees_the_session() -> None:
         (lambda: ReActAgent("", model=ScriptedModel("x")), ["name", "''"]),
         (lambda: ReActAgent("a", model="gpt"), ["model", "gpt", "ScriptedModel"]),
         (lambda: ReActAgent("a"), ["model", "None", "ScriptedModel"]),
+        (lambda: ReActAgent("a", model=ScriptedModel), ["the class ScriptedModel", "an object of it"]),
+        (lambda: ReActAgent("a", model=Nameless()), ["Nameless", "model_name"]),
         (lambda: ReActAgent("a", model=ScriptedModel("x"), max_iters=0), ["max_iters", "0"]),
         (
             lambda: ReActAgent("a", model=ScriptedModel("x"), max_concurrent_tools=-1),
@@ -554,6 +563,7 @@ def test_a_subscriber_that_raises_frees_the_session() -> None:
         (lambda: ReActAgent("a", ScriptedModel("x")), ["sys_prompt", "ScriptedModel", "model"]),
         (lambda: ReActAgent("a", model="openai:gpt-4o"), ["model", "resolve_model('openai:gpt-4o')"]),
         (lambda: agent("x").call("hi", "monday"), ["ctx", "'monday'", "RuntimeContext(session_id="]),
+        (lambda: agent("x").reply("hi", int), ["ctx", "<class 'int'>", "RuntimeContext", "output="]),
         (lambda: agent("x").call(3), ["3", "Msg"]),
         (lambda: agent("x").call([UserMessage("a"), "b"]), ["'b'", "UserMessage"]),
         (lambda: agent("x").call(SystemMessage("a")), ["SYSTEM", "sys_prompt"]),

@@ -290,6 +290,15 @@ def test_an_answer_that_makes_no_sense_fails_the_call_after_its_ends(
     assert words in str(ends[0])
 
 
+def test_an_item_that_is_no_piece_of_an_answer_fails_the_call_with_a_remedy() -> None:
+    pieces: list[Any] = [ChatResponse([TextBlock("a")]), "b"]
+    events, ends = run(reactivex.from_iterable(pieces))
+
+    assert [brief(event) for event in events] == ["M S", "text-1 S", "text-1 a", "text-1 E", "M E"]
+    assert isinstance(ends[0], BadModelOutputError)
+    assert "sent 'b'; give ChatResponse" in str(ends[0])
+
+
 def test_a_fragment_that_says_nothing_is_no_call() -> None:
     assert answer(ToolCallChunk("", "", "", 0)) == ["M S", "M E"]
 
