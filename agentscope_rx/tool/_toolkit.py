@@ -56,6 +56,10 @@ class Toolkit:
         self._homes: dict[str, tuple[str, ...]] = {}
         self._groups: dict[str, ToolGroup] = {}
         for given in tools:
+            if isinstance(given, Toolkit):
+                raise ConfigurationError(
+                    f"{given!r} is a toolkit and no tool: give it as toolkit=…, or its tools to one Toolkit"
+                )
             if isinstance(given, ToolGroup) and given.name in self._groups:
                 raise ConfigurationError(f"two groups are named {given.name!r}: join them, or rename one")
             if isinstance(given, ToolGroup):

@@ -104,6 +104,7 @@ class Reader:
         ((Reader.read,), r"'read' is a method without its object"),
         ((Reader,), r"Reader is a class: give an object of it, Reader\("),
         ((3,), "3 is no tool"),
+        ((Toolkit(add),), r"Toolkit\(add\) is a toolkit and no tool: give it as toolkit="),
         ((lambda: None,), "'<lambda>' is no name"),
     ],
 )
