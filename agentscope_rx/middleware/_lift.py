@@ -41,7 +41,15 @@ class _Lifted(MiddlewareBase):
 
     def _applied(self, events: Observable[AgentEvent], function: EventOperator) -> Observable[AgentEvent]:
         wanted = "the stream, as `return events.pipe(…)` does"
-        return stream_of(f"{self._hook}({_name(function)})", function(events), wanted)
+        where = f"{self._hook}({_name(function)})"
+        try:
+            result = function(events)
+        except AttributeError as error:
+            error.add_note(
+                f"{where} is given a stream, not an event; for each event: {self._hook}(ops.tap(f))"
+            )
+            raise
+        return stream_of(where, result, wanted)
 
     def __repr__(self) -> str:
         return f"{self._hook}({', '.join(map(_name, self._functions))})"

@@ -326,6 +326,14 @@ def test_a_hook_that_returns_no_stream_is_a_clear_error(returned: Any, word: str
     assert all(part in str(error) for part in ("on_reasoning", "Wrong", word, repr(returned)))
 
 
+def test_a_function_that_takes_the_stream_for_an_event_is_told() -> None:
+    error = check_call(friday(on_acting(lambda event: event.delta)), "hi").error  # type: ignore[attr-defined]
+
+    assert isinstance(error, AttributeError)
+    (note,) = error.__notes__
+    assert "on_acting(<lambda>) is given a stream, not an event" in note
+
+
 def test_an_async_hook_is_a_clear_error() -> None:
     class Wrong(MiddlewareBase):
         async def on_reasoning(self, agent: Any, ctx: Any, input: Any, next: Any) -> Any:  # type: ignore[override]
