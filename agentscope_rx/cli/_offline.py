@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentscope_rx.message import ToolUseBlock
+from agentscope_rx.message import ToolResultState, ToolUseBlock
 from agentscope_rx.testing import ScriptedCall, ScriptedModel, tool_call
 from agentscope_rx.tool import tool
 
@@ -33,6 +33,8 @@ def offline_model(delay: float) -> ScriptedModel:
 
 def _answer(asked: ScriptedCall) -> str | tuple[str, ToolUseBlock]:
     if asked.results:
+        if any(result.state is not ToolResultState.SUCCESS for result in asked.results):
+            return "Then I cannot tell."
         return f"It is {' '.join(result.text_content for result in asked.results)}."
     if "weather" in asked.text.lower():
         place = _PLACE.search(asked.text)

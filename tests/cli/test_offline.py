@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from agentscope_rx.cli._offline import offline_model
-from agentscope_rx.message import AssistantMessage, Msg, ToolResultMessage, UserMessage
+from agentscope_rx.message import (
+    AssistantMessage,
+    Msg,
+    ToolResultBlock,
+    ToolResultMessage,
+    ToolResultState,
+    UserMessage,
+)
 from agentscope_rx.model import ChatResponse, ToolCallChunk
 
 
@@ -41,6 +48,15 @@ def test_it_says_what_the_tool_has_found() -> None:
     )
 
     assert answer(*asked) == ("It is sunny in Lisbon.", "")
+
+
+def test_it_makes_no_weather_of_a_call_that_did_not_run() -> None:
+    denied = ToolResultBlock("c1", "weather", "Permission denied by user", state=ToolResultState.DENIED)
+
+    assert answer(UserMessage("weather"), AssistantMessage("…"), ToolResultMessage(denied)) == (
+        "Then I cannot tell.",
+        "",
+    )
 
 
 def test_it_says_how_to_get_a_real_model() -> None:
