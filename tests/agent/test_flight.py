@@ -161,7 +161,7 @@ def failing_once(events: Observable[AgentEvent]) -> Observable[AgentEvent]:
 @pytest.mark.filterwarnings("ignore::agentscope_rx.errors.MiddlewareProtocolWarning")
 @pytest.mark.parametrize(
     "hook",
-    [on_acting(failing_once), on_acting(ops.timeout(0.02, rx.throw(TimeoutError())), ops.retry(2))],
+    [on_acting(failing_once), on_acting(ops.timeout(0.2, rx.throw(TimeoutError())), ops.retry(2))],
     ids=["from inside", "from a timer"],
 )
 def test_what_runs_again_begins_when_what_was_left_has_cleaned_up(hook: MiddlewareBase) -> None:
