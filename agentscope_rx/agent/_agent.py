@@ -191,7 +191,10 @@ class ReActAgent(Brief):
         return folded.pipe(ops.take_last(1), shield)  # when the call is stored, and not if that fails
 
     def get_agent_state(self, ctx: RuntimeContext | None = None) -> AgentState:
-        """Return what the agent remembers of a session; with a `state_store`, as this process last saw it."""
+        """Return what the agent remembers of a session; with a `state_store`, as this process last saw it.
+
+        Before the first call of this process that is nothing; `observe([], ctx)` reads what is stored.
+        """
         return self._sessions.get(self._bind(ctx)).state
 
     def update_state(

@@ -81,6 +81,8 @@ class ExceedMaxItersEvent(ReplyEvent):
 class RequestStopEvent(ReplyEvent):
     """A middleware or a tool asks the agent to finish this step and stop.
 
+    From `on_reasoning` and `on_model_call`, the call ends before its tools run, and these stay open; from
+    `on_acting` or a tool, when all have run. In `on_agent` it stops nothing: `agent.request_stop(ctx)` does.
     Without a `reply_id` it belongs to the reply that is running.
     """
 

@@ -39,7 +39,9 @@ class MiddlewareBase:
     2. `on_agent` is the outermost view: it changes what the subscriber and `reply()` get, not what is stored.
     3. `return next(input)` passes on; without `next` the phase is replaced; a stream from `next` may be
        subscribed again (a retry).
-    4. State belongs inside the hook (a local variable, a closure): one object serves all sessions.
+    4. State belongs inside the hook (a local variable, a closure): one object serves all sessions. Of a whole
+       call, it is in `on_agent`.
+    5. A `RequestStopEvent` of an inner hook stops the call; `on_agent` has `agent.request_stop(ctx)`.
 
     Errors: an exception in a hook is a stream error, raised at once or later.
     """

@@ -129,7 +129,10 @@ class AdditionalWorkingDirectory:
 @final
 @frozen
 class PermissionContextState:
-    """The permissions of one session: the mode, the directories, and the rules by tool name."""
+    """The permissions of one session: the mode, the directories, and the rules by tool name.
+
+    PermissionContextState(allow_rules={"read": [PermissionRule("read")]})
+    """
 
     mode: PermissionMode = field(default=PermissionMode.DEFAULT, validator=a(PermissionMode))
     working_directories: Mapping[str, AdditionalWorkingDirectory] = field(

@@ -112,7 +112,7 @@ def check_disposal(
     *,
     after: int,
 ) -> CallRecord:
-    """Run a call, dispose it after so many events, and check that all is released and stored.
+    """Run a call, dispose it after `after` events, and check that all is released and stored.
 
     What was emitted is stored, no task stays behind, and the session is free. Where the agent has a store,
     tool calls may be further along than what was emitted: what ended while a write ran is kept.

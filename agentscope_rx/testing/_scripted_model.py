@@ -138,7 +138,8 @@ class ScriptedModel:
        in the script; a lone function has none, and serves any number of calls.
     2. Text, thinking and tool calls are streamed in pieces, each `delay` seconds after the one before,
        by the scheduler of the subscription: a `TestScheduler` makes time virtual.
-    3. An exception, alone or among the pieces, fails the call at that point. Where nothing was said before
+    3. A `ChatUsage(input_tokens, output_tokens)` among the pieces is the usage of the call.
+    4. An exception, alone or among the pieces, fails the call at that point. Where nothing was said before
        and waiting can help, as after a `ModelTimeoutError`, an agent goes on to the next (`max_retries`).
 
     Args:

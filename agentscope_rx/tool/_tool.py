@@ -263,12 +263,15 @@ def tool(
        said to be.
     6. `external=True`: it runs elsewhere, and the function only says what the model must give.
        `raise ToolSuspendError("…")` lets one call of any tool wait for an outcome from outside.
-    7. Permission. `check_permission(input, context)` may return the tool's own `PermissionDecision` of a
-       call. `path_arguments` name all that the tool reads or writes: edits inside a working directory can
-       be accepted then, and `dangerous_paths`, which you may replace, are asked about in every mode. The
-       content of a rule is about `rule_arguments`, as `("command",)`; else about the paths; else about
-       all texts. `match_rule(content, input)` reads it in another way, `suggest_rules(input)` suggests other
-       rules. In a class, any of these may take `self` first.
+    7. `concurrency_safe=False`: it never runs beside another. `strict`: whether the provider shall hold the
+       model to the schema.
+    8. Permission. `read_only=True`: it changes nothing, and may run unasked. `check_permission(input,
+       context)` may return the tool's own `PermissionDecision` of a call. `path_arguments` name all that the
+       tool reads or writes: edits inside a working directory can be accepted then, and `dangerous_paths`,
+       which you may replace, are asked about in every mode. The content of a rule is about `rule_arguments`,
+       as `("command",)`; else about the paths; else about all texts. `match_rule(content, input)` reads it in
+       another way, `suggest_rules(input)` suggests other rules. In a class, any of these may take `self`
+       first.
 
     Errors: `ConfigurationError` for a parameter without a type hint, or with one that JSON cannot fill.
     """
