@@ -7,15 +7,17 @@ import io
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 
+import agentscope_rx
 from agentscope_rx import ReActAgent, RuntimeContext, event, operators
 from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentEventType
-from agentscope_rx.message import ToolResultBlock
+from agentscope_rx.message import ChatUsage, GenerateReason, TextBlock, ToolResultBlock, ToolUseBlock
 from agentscope_rx.model._providers import PROVIDERS
 from agentscope_rx.testing import ScriptedModel, check_call, tool_call
 from tests.test_layers import LAYERS, is_private
@@ -99,6 +101,45 @@ def test_its_middlewares_do_what_they_are_for(pasted: dict[str, Any]) -> None:
     (result,) = record.message.get_content_blocks(ToolResultBlock)
     assert result.text_content == "***"
     assert model.calls[0].messages[0].text_content == "The user is Ann."
+
+
+def test_its_budget_stops_the_agent_before_the_model_is_asked_again(pasted: dict[str, Any]) -> None:
+    usage = ChatUsage(60, 40)
+    model = ScriptedModel(
+        [tool_call("weather", city="Lisbon"), usage], [tool_call("weather", city="Oslo"), usage]
+    )
+    agent = ReActAgent(
+        "friend", model=model, toolkit=[pasted["weather"]], middlewares=[pasted["Budget"](200)]
+    )
+    record = check_call(agent, "weather")
+
+    assert record.message is not None
+    assert record.message.generate_reason is GenerateReason.MIDDLEWARE_STOP_REQUESTED
+    assert len(record.message.get_content_blocks(ToolResultBlock)) == 2
+    assert check_call(agent, "And now?").error is None
+
+
+def test_its_stream_with_the_answers_in_it_is_one_message(pasted: dict[str, Any]) -> None:
+    assert pasted["scarf"].text_content == "Take a scarf."
+    assert [type(block) for block in pasted["scarf"].content] == [ToolUseBlock, ToolResultBlock, TextBlock]
+
+
+def test_the_table_of_namespaces_says_where_each_name_is_that_no_program_imports() -> None:
+    """But for those that stand in a section of their own."""
+    listed = rows(README[README.index("| from `agentscope_rx.…`") : README.index("## A call")])
+    spaces = [space for row in listed for space in re.findall(r"`([\w.]+)`", row[0])]
+    named = {name for row in listed for name in re.findall(r"`(\w+)`", row[1])}
+    public = {space: set(import_module(f"agentscope_rx.{space}").__all__) for space in spaces}
+    prose = README.replace(section("Events"), "")  # there, names are short of their `Event`
+    prose = re.sub(r"^```.*?^```", "", prose, flags=re.MULTILINE | re.DOTALL)
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", prose))))
+    imported = set(re.findall(r"\w+", " ".join(re.findall(r"import (.*)", "".join(code(README, "python"))))))
+    elsewhere = {"event", "operators", "model", "store", "testing", "wire", "errors"}
+
+    assert elsewhere < public.keys()
+    assert named <= set[str]().union(*public.values())
+    found = imported.union(agentscope_rx.__all__, named, *(public[space] for space in elsewhere))
+    assert {(space, name) for space, names in public.items() for name in names & words - found} == set()
 
 
 def test_the_table_of_events_lists_the_31_with_their_fields() -> None:
