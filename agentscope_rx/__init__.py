@@ -2,11 +2,11 @@
 
 Layers, each importing only those before it:
 identity, errors, typing < message < permission, state < event < wire < operators < interop
-< context, middleware, model, output, store, tool < agent < testing, serve, cli
+< context, log, middleware, model, output, store, tool < agent < testing, serve, cli
 
 Here are the names that a first program needs; the rest is in the namespaces, named as Java's packages:
-`event`, `message`, `middleware`, `model`, `tool`, `permission`, `state`, `agent`, and `operators`, `output`,
-`store`, `wire`, `testing`, `interop.asyncio`.
+`event`, `message`, `middleware`, `model`, `tool`, `permission`, `state`, `agent`, and `log`, `operators`,
+`output`, `store`, `wire`, `testing`, `interop.asyncio`.
 
 They are imported when they are first asked for: whoever needs only `event` and `wire` does not import agents,
 and `import agentscope_rx` alone costs next to nothing, where all of it costs twice attrs and reactivex.
@@ -77,6 +77,7 @@ _NAMESPACES = {
     "event",
     "identity",
     "interop",
+    "log",
     "message",
     "middleware",
     "model",

@@ -33,6 +33,11 @@ AgentScopeError
     + StateLoadError                 what is stored cannot be read; it is never taken for an empty session
     + StateSaveError                 it could not be written; nothing is lost of what was stored before
     + StateConflictError             somebody else has saved since; carries `expected` and `found`
+  x LogError                         a log of events failed, or is closed
+    + LogReadError                   what is written cannot be read
+    + LogAppendError                 it could not be written, or nobody has confirmed that it was
+    + LogConflictError               somebody else has written since; carries `expected` and `found`
+  x ProcessLostError                 the process that a call ran in is gone; only its `AgentEnd` says so
   x RunInsideLoopError(RuntimeError) `.run()` inside a running event loop
   x InternalError                    our bug; please report it
 
@@ -54,6 +59,10 @@ __all__ = [
     "ContextTooLongError",
     "IncompleteStreamError",
     "InternalError",
+    "LogAppendError",
+    "LogConflictError",
+    "LogError",
+    "LogReadError",
     "MiddlewareProtocolWarning",
     "ModelConnectionError",
     "ModelError",
@@ -64,6 +73,7 @@ __all__ = [
     "OpenCallsError",
     "OrphanEventError",
     "OverloadedError",
+    "ProcessLostError",
     "ProtocolError",
     "RateLimitedError",
     "ReplyMismatchError",
@@ -302,6 +312,31 @@ class StateConflictError(StateError):
         super().__init__(message)
         self.expected = expected
         self.found = found
+
+
+class LogError(AgentScopeError):
+    """A log of events failed, or was used after it was closed."""
+
+
+class LogReadError(LogError):
+    """What is written in a log cannot be read."""
+
+
+class LogAppendError(LogError):
+    """Events could not be written, or have been and nobody has confirmed it; the log has all or none."""
+
+
+class LogConflictError(LogError):
+    """Somebody else has written to the stream; `expected` and `found` are the cursors of its last event."""
+
+    def __init__(self, message: str, *, expected: str, found: str) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.found = found
+
+
+class ProcessLostError(AgentScopeError):
+    """The process that a call ran in is gone, and the call with it; what had happened is kept."""
 
 
 class RunInsideLoopError(AgentScopeError, RuntimeError):

@@ -36,7 +36,7 @@ LAYERS = (
     {"wire"},
     {"operators"},
     {"interop"},
-    {"context", "middleware", "model", "output", "store", "tool"},
+    {"context", "log", "middleware", "model", "output", "store", "tool"},
     {"agent"},
     {"testing", "serve", "cli", "__main__"},
 )
@@ -49,6 +49,7 @@ PLACES = {
         "agent",
         "cli",
         "interop",
+        "log",
         "model._http",
         "store",
         "testing._laws",
@@ -60,7 +61,7 @@ PLACES = {
     "docstring_parser": {"tool"},
     "jsonschema": {"_json_schema"},
     "msgspec": {"_json", "_typed_json", "wire", "tool"},
-    "redis": {"_storage._redis"},
+    "redis": {"_storage._redis", "log._redis_append"},
     "referencing": {"_json_schema"},  # comes with jsonschema
     "reactivex": {"typing"}.union(*LAYERS[5:]),
 }

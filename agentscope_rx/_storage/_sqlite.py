@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -62,11 +63,25 @@ class Database:
 
     async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
         """Do something that writes nothing."""
-        return await self._threads.run(lambda: run(self._open()))
+        return await asyncio.wrap_future(self.submit(run))
 
-    async def write(self, run: Callable[[sqlite3.Connection], Any], durable: bool) -> Any:
-        """Do something inside a transaction, which may be one with what others write."""
+    def submit(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Do something that writes nothing, some time."""
+        return self._threads.submit(lambda: run(self._open()))
+
+    async def write(
+        self,
+        run: Callable[[sqlite3.Connection], Any],
+        durable: bool,
+        then: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """Do something inside a transaction, which may be one with what others write.
+
+        `then` is told what came of it: on the thread, in the order in which it was written.
+        """
         write = _Write(run, durable, Future())
+        if then is not None:
+            write.outcome.add_done_callback(partial(_tell, then))
         with self._lock:
             self._queue.append(write)
         self._threads.submit(self._write_queued)
@@ -143,6 +158,11 @@ class Database:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _tell(then: Callable[[Any], None], outcome: Future[Any]) -> None:
+    if not outcome.cancelled() and outcome.exception() is None:
+        then(outcome.result())
 
 
 def _turn_on_log(connection: sqlite3.Connection, deadline: float) -> None:

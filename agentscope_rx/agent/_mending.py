@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Final, cast
+from typing import Final
 
 from attrs import evolve
 
@@ -14,26 +14,13 @@ from agentscope_rx.event import (
     AgentEvent,
     AgentResultEvent,
     AgentStartEvent,
-    BlockEvent,
-    DataBlockEndEvent,
-    ModelCallEndEvent,
     ReplyEvent,
-    TextBlockEndEvent,
-    ThinkingBlockEndEvent,
-    ToolCallEndEvent,
-    ToolEvent,
-    ToolResultEndEvent,
 )
-from agentscope_rx.event.grammar import DELTAS, ENDS, OF_A_MODEL_CALL, STARTS, Lifecycle, key_of
+from agentscope_rx.event.grammar import DELTAS, ENDS, OF_A_MODEL_CALL, STARTS, Lifecycle, end_of, key_of
 from agentscope_rx.message import SUSPENDED, ToolResultState
 
 __all__ = ["Mending", "Report"]
 
-_BLOCK_ENDS: Final = {
-    Lifecycle.TEXT: TextBlockEndEvent,
-    Lifecycle.THINKING: ThinkingBlockEndEvent,
-    Lifecycle.DATA: DataBlockEndEvent,
-}
 _OF_THE_CALL: Final = frozenset({AgentStartEvent, AgentEndEvent, AgentResultEvent})
 
 _END_IT: Final = "let the Ends pass, and end what the operator cuts off"
@@ -167,7 +154,7 @@ class Mending:
     ) -> AgentEvent:
         start = self.open[kind].pop(key)
         self._report(f"ended {_told(start)}", _END_IT)
-        return _end_of(kind, start, state)
+        return end_of(kind, start, state)
 
     def _drop(self, event: AgentEvent) -> None:
         self._report(f"dropped {_told(event)}, whose Start is missing", _START_IT)
@@ -176,15 +163,3 @@ class Mending:
 def _told(event: AgentEvent) -> str:
     key = key_of(event)
     return f"{type(event).__name__} {key!r}" if key else type(event).__name__
-
-
-def _end_of(kind: Lifecycle, start: AgentEvent, state: ToolResultState) -> AgentEvent:
-    if kind in _BLOCK_ENDS:
-        block = cast(BlockEvent, start)
-        return _BLOCK_ENDS[kind](block.reply_id, block.block_id)
-    if kind == Lifecycle.MODEL:
-        return ModelCallEndEvent(cast(ReplyEvent, start).reply_id)
-    tool = cast(ToolEvent, start)
-    if kind == Lifecycle.CALL:
-        return ToolCallEndEvent(tool.reply_id, tool.tool_call_id, tool.tool_call_name)
-    return ToolResultEndEvent(tool.reply_id, tool.tool_call_id, tool.tool_call_name, state)

@@ -40,9 +40,9 @@ from agentscope_rx.message import (
     TextBlock,
     ThinkingBlock,
     ToolCallState,
-    ToolResultBlock,
     ToolResultState,
     ToolUseBlock,
+    open_calls,
 )
 from agentscope_rx.output import GENERATE_RESPONSE
 
@@ -206,23 +206,6 @@ def _settle(state: LoopState, calls: set[str]) -> LoopState:
 
 def _without(delegated: Mapping[str, GenerateReason], calls: set[str]) -> Mapping[str, GenerateReason]:
     return {call: reason for call, reason in delegated.items() if call not in calls}
-
-
-def open_calls(message: AssistantMessage) -> tuple[ToolUseBlock, ...]:
-    """Return the tool calls of a message that have no final result, in order.
-
-    A call that the human has denied is finished at once; its result follows.
-    """
-    with_result = {
-        block.id
-        for block in message.get_content_blocks(ToolResultBlock)
-        if block.state is not ToolResultState.RUNNING
-    }
-    return tuple(
-        block
-        for block in message.get_content_blocks(ToolUseBlock)
-        if block.state is not ToolCallState.FINISHED or block.id not in with_result
-    )
 
 
 def resume(

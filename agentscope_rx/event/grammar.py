@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from agentscope_rx.event._base import AgentEvent, BlockEvent, ToolEvent
+from agentscope_rx.event._base import AgentEvent, BlockEvent, ReplyEvent, ToolEvent
 from agentscope_rx.event._block import (
     DataBlockDeltaEvent,
     DataBlockEndEvent,
@@ -27,8 +27,9 @@ from agentscope_rx.event._tool import (
     ToolResultStartEvent,
     ToolResultTextDeltaEvent,
 )
+from agentscope_rx.message import ToolResultState
 
-__all__ = ["DELTAS", "ENDS", "OF_A_MODEL_CALL", "STARTS", "Lifecycle", "key_of"]
+__all__ = ["DELTAS", "ENDS", "OF_A_MODEL_CALL", "STARTS", "Lifecycle", "end_of", "key_of"]
 
 
 class Lifecycle(IntEnum):
@@ -74,6 +75,26 @@ ENDS: Final[dict[type[Any], Lifecycle]] = {
     ToolResultEndEvent: Lifecycle.RESULT,
 }
 """What ends with an event of this class."""
+
+
+_BLOCK_ENDS: Final = {
+    Lifecycle.TEXT: TextBlockEndEvent,
+    Lifecycle.THINKING: ThinkingBlockEndEvent,
+    Lifecycle.DATA: DataBlockEndEvent,
+}
+
+
+def end_of(kind: Lifecycle, start: AgentEvent, state: ToolResultState) -> AgentEvent:
+    """Return the End of what a Start has begun; a result ends in `state`."""
+    if kind in _BLOCK_ENDS:
+        block = cast(BlockEvent, start)
+        return _BLOCK_ENDS[kind](block.reply_id, block.block_id)
+    if kind == Lifecycle.MODEL:
+        return ModelCallEndEvent(cast(ReplyEvent, start).reply_id)
+    tool = cast(ToolEvent, start)
+    if kind == Lifecycle.CALL:
+        return ToolCallEndEvent(tool.reply_id, tool.tool_call_id, tool.tool_call_name)
+    return ToolResultEndEvent(tool.reply_id, tool.tool_call_id, tool.tool_call_name, state)
 
 
 def key_of(event: AgentEvent) -> str:

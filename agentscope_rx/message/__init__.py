@@ -30,6 +30,7 @@ from agentscope_rx.message._msg import (
     UserMessage as UserMessage,
     message_class as message_class,
 )
+from agentscope_rx.message._open_calls import open_calls as open_calls
 from agentscope_rx.message._source import (
     Base64Source as Base64Source,
     MediaSource as MediaSource,
@@ -66,4 +67,5 @@ __all__ = [
     "UserMessage",
     "VideoBlock",
     "message_class",
+    "open_calls",
 ]
