@@ -17,7 +17,7 @@ demo: .venv/.package  ## A streamed conversation with a tool call, and one that 
 	@$(BIN)/python examples/08_confirmation.py
 
 test: .venv/.dev tests/node/node_modules/.ready  ## Run the tests
-	$(BIN)/python -m pytest
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n auto --dist worksteal  # the seed: one name for a test everywhere
 
 lint: .venv/.dev  ## Check format and style
 	$(BIN)/ruff format --check .

@@ -120,7 +120,7 @@ def test_only_types_that_hold_themselves_are_definitions() -> None:
     assert schema["items"]["properties"]["to"]["properties"]["twins"]["items"] == {"$ref": "#/$defs/City"}
 
 
-@pytest.mark.parametrize("hint", [object(), dict[int, City] | list[City] | Score], ids=str)
+@pytest.mark.parametrize("hint", [..., dict[int, City] | list[City] | Score], ids=str)
 def test_a_type_that_no_json_value_can_be_read_as_is_an_error(hint: Any) -> None:
     with pytest.raises(TypeError):
         schema_of_type(hint)

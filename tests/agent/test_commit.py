@@ -382,8 +382,9 @@ async def test_a_session_that_cannot_be_stored_behind_a_dispose_is_reported() ->
     store, full = Watched(), StateSaveError("full")
     store.fail_save = lambda _: full
     agent = friend([pause(10), "x"], state_store=store)
-    subscription = agent.call("go").subscribe()
-    await asyncio.sleep(0.002)
+    begun = asyncio.Event()
+    subscription = agent.call("go").subscribe(lambda _: begun.set())
+    await begun.wait()
     subscription.dispose()
     async with asyncio.timeout(5):
         while not (reported and is_free(agent)):

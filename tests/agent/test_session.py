@@ -199,8 +199,9 @@ def test_a_save_that_fails_after_dispose_is_reported_and_frees_the_session(monke
             raise boom
 
         monkeypatch.setattr("agentscope_rx.agent._run.Run.saved", fail)
-        subscription = friday.call("hi").subscribe()
-        await asyncio.sleep(0.002)
+        begun = asyncio.Event()
+        subscription = friday.call("hi").subscribe(lambda _: begun.set())
+        await begun.wait()
         subscription.dispose()
         async with asyncio.timeout(5):
             while not (reported and friday._sessions.get(RuntimeContext("Friday")).gate.is_idle):

@@ -22,6 +22,9 @@ from agentscope_rx.testing import ScriptedModel
 class Plain:
     """A model as users write one, which says nothing of structured output."""
 
+    def __repr__(self) -> str:
+        return "Plain()"
+
     model_name = "plain"
 
     def stream(
