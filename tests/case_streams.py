@@ -16,7 +16,7 @@ from agentscope_rx.errors import WireError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.message import Msg, ToolUseBlock
 
-__all__ = ["RECONSTRUCT", "REPORTED", "SSE", "Case", "difference", "read_sse"]
+__all__ = ["FILES", "RECONSTRUCT", "REPORTED", "SSE", "Case", "difference", "full", "read_sse"]
 
 FOLDER = Path(__file__).parent / "cases"
 

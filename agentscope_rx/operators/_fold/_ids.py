@@ -9,7 +9,8 @@ from typing import Any, Final
 
 __all__ = ["Ids"]
 
-_COUNTED: Final = re.compile(r"(.*?)(0|[1-9][0-9]{0,17})", re.ASCII | re.DOTALL).fullmatch
+# Not more digits than a number has exactly where there are only doubles: a browser reads checkpoints, too.
+_COUNTED: Final = re.compile(r"(.*?)(0|[1-9][0-9]{0,14})", re.ASCII | re.DOTALL).fullmatch
 
 
 class Ids:

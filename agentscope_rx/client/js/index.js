@@ -1,0 +1,25 @@
+/**
+ * The client of agentscope_rx for browsers, and for Node: the event stream over the network, and the messages
+ * that it makes. No dependencies.
+ *
+ *     import { ReplyFold } from "./index.js";
+ *     const fold = new ReplyFold();
+ *     for (const event of events) fold.apply(event);
+ *     fold.message();
+ */
+
+export { AgentScopeError, ConfigurationError, RefusedError, WireError } from "./errors.js";
+export { ReplyFold } from "./fold/index.js";
+export { SSEReader } from "./frames.js";
+export { dumps, loads } from "./json.js";
+export { Replies, bySource, snapshots, toMsg, toMsgs } from "./replies.js";
+export {
+  AgentEvent,
+  inputError,
+  loadsEvent,
+  readBlock,
+  readEvent,
+  readMessage,
+  structuredOutput,
+  textContent,
+} from "./wire.js";
