@@ -90,12 +90,14 @@ class Interrupt(Cut):
         turn: the how many-th it is in its session; 0 if it did not come to it.
         msgs: what is said.
         events: what the interrupt has said about itself.
+        error: what it has failed with, where a hook may do anything.
     """
 
     def __init__(self, place: int | float) -> None:
         super().__init__(place)
         self.turn = 0
         self.events: list[AgentEvent | None] = []
+        self.error: Exception | None = None
         self.msgs: list[UserMessage] = []
         self._ended: asyncio.Future[None] | None = None
 
@@ -106,6 +108,7 @@ class Interrupt(Cut):
 
         def end(error: Exception) -> None:
             if session.is_harmed:
+                self.error = error
                 ended.set_result(None)
             else:
                 ended.set_exception(error)

@@ -256,7 +256,7 @@ HOOKS: Final[dict[str, Hook]] = {
     ),
     "coalesced": _of(on_model_call, agent_ops.coalesce()),
     "delayed": _of(on_reasoning, delayed(0.003)),
-    "delayed acting": _of(on_acting, delayed(0.003)),
+    "delayed acting": _of(on_acting, delayed(0.003), spoils=Spoils.CHILDREN),
     "retry before the first": _of(on_model_call, agent_ops.retry_before_first_event(2)),
     "retry the model": _of(on_model_call, ops.retry(2)),
     "retry reasoning": _of(on_reasoning, ops.retry(3)),

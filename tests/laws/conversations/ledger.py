@@ -149,7 +149,7 @@ class Ledger:
         """Check an interrupt by what it has said about itself."""
         closing = interrupt.closing
         if closing and closing != call.events:  # it has closed what the call had left
-            oracle.check_stream(closing, None, whole=True, harmed=call.is_harmed)
+            oracle.check_stream(closing, interrupt.error, whole=True, harmed=call.is_harmed)
             oracle.check_round_trips(closing, self.others)
             assert closing[0].reply_id == self.reply_id  # type: ignore[attr-defined]
             self._take(self.world.inner[self.mark] if call.changes_view else closing)

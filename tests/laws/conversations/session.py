@@ -38,6 +38,8 @@ class Session:
         hooks: what the agent's hooks spoil.
         output: what the newest reply is asked to be.
         interrupts: how many there were.
+        calls: how many there were.
+        order: of which call the events were that came, one after the other.
         told: all that the agent has said in it; none, once another has taken over.
         log: what was done, for whoever looks for what went wrong.
     """
@@ -53,6 +55,8 @@ class Session:
     ledger: Ledger
     output: Any = None
     interrupts: int = 0
+    calls: int = 0
+    order: list[int] = field(factory=list)
     told: list[AgentEvent] | None = field(factory=list)
     log: list[str] = field(factory=list)
 
@@ -143,7 +147,9 @@ class Session:
             await self._call(state, None, cuts=True)
 
     async def _when_finished(self, state: AgentState, chance: float) -> None:
-        if chance < 0.08:
+        if chance > 0.88:
+            await self._both(state, self.speaker.words(), self.r.choice([self.speaker.words(), None]))
+        elif chance < 0.08:
             answer = ConfirmResult(True, self.speaker.invented())
             await self._refused(state, ConfirmResults([answer]), AnswerError)
         elif chance < 0.16:
@@ -154,7 +160,9 @@ class Session:
             await self._call(state, self.speaker.words(), cuts=True)
 
     async def _when_asked(self, state: AgentState, chance: float, wrong: Any, right: Any) -> None:
-        if chance < 0.15:
+        if chance > 0.92:
+            await self._both(state, right, right)  # as somebody does who clicks twice
+        elif chance < 0.15:
             await self._refused(state, self.speaker.words(), OpenCallsError)
         elif chance < 0.3:
             await self._refused(state, wrong, AnswerError)
@@ -209,8 +217,25 @@ class Session:
         if is_new:
             self.output = Finding if self.r.random() < 0.15 else None
         call = await self._run(state, input, random_cuts(self.r) if cuts else ())
-        said = [msg.id for msg in (input if isinstance(input, list) else [input])] if is_words(input) else []
-        self._check(call, await self._state(), said, None if is_new else before)
+        self._check(call, await self._state(), _ids(input), None if is_new else before)
+
+    async def _both(self, state: AgentState, one: Any, other: Any) -> None:
+        """Make two calls at once: the second one waits, and finds what the first one has left."""
+        if Spoils.VIEW in self.hooks:  # what is inside of which is not told apart
+            return
+        before = oracle.unfinished(state)
+        self.output, self.order = None, []
+        first, second = await asyncio.gather(self._run(state, one, ()), self._run(state, other, ()))
+        assert self.order == sorted(self.order), "the calls of a session run at once"
+        after = await self._state()
+        middle = second.before if second.events else after
+        self._check(first, middle, _ids(one), None if before is None or is_words(one) else before)
+        reply = oracle.unfinished(middle)
+        if second.events:
+            self._check(second, after, _ids(other), None if reply is None or is_words(other) else reply)
+            return
+        assert type(second.error) is (OpenCallsError if is_words(other) else AnswerError), second.error
+        assert not is_words(other) or (reply is not None and oracle.open_calls(reply))
 
     async def _interrupt(self, state: AgentState) -> None:
         """Interrupt the session between its calls."""
@@ -225,6 +250,7 @@ class Session:
             state,
             interrupt.closing,
             list(inner) or interrupt.closing,
+            interrupt.error,
             hooks=self.hooks,
             interrupts=[interrupt],
         )
@@ -250,6 +276,8 @@ class Session:
         inner = self.world.inner[self.mark]
         inner.clear()
         events: list[AgentEvent] = []
+        self.calls += 1
+        number = self.calls
         subscription = SerialDisposable()
         left = False
 
@@ -265,8 +293,12 @@ class Session:
                 ended.set_result(error)
 
         def take(event: AgentEvent) -> None:
+            nonlocal state
             assert not left, f"there is an event after the subscriber has gone: {event!r}"
+            if not events:
+                state = self.agent.get_agent_state(self.ctx)
             events.append(event)
+            self.order.append(number)
             for cut in cuts:
                 if cut.is_at(len(events)):
                     cut.do(self, leave)
@@ -290,6 +322,11 @@ class Session:
         for interrupt in interrupts:
             await interrupt.over()
         return Call(state, events, came, error, left, self.hooks, interrupts, self.output)
+
+
+def _ids(input: Any) -> list[str]:
+    """Return the ids of the words in an input."""
+    return [msg.id for msg in (input if isinstance(input, list) else [input])] if is_words(input) else []
 
 
 def _names(events: Iterable[AgentEvent]) -> str:
