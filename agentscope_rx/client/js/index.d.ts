@@ -265,6 +265,58 @@ export class SSEReader {
   feed(chunk: Uint8Array): Frame[];
 }
 
+export type ConnectionState = "new" | "connecting" | "open" | "waiting" | "closed";
+
+/** Times are in milliseconds. */
+export interface ConnectOptions {
+  /** Where to begin; by default where the server does. */
+  cursor?: string;
+  headers?: Record<string, string>;
+  fetch?: typeof fetch;
+  /** An answer that is open already, as of the POST that started the reply; it is read first. */
+  response?: Response | null;
+  signal?: AbortSignal | null;
+  /** Silence that ends a connection: longer than the server's heartbeats are apart. */
+  idle?: number;
+  /** Wait before the next try, unless the server says one; doubles up to `longest`. */
+  delay?: number;
+  longest?: number;
+  /** How many ids of events are known, to drop what comes again. */
+  remember?: number;
+  onState?: (state: ConnectionState) => void;
+  onBadFrame?: (frame: Frame, error: Error) => void;
+}
+
+export type StreamItem =
+  | { readonly kind: "event"; readonly event: AgentEvent; readonly cursor: string }
+  | { readonly kind: "gap"; readonly data: unknown; readonly cursor: string }
+  | { readonly kind: "snapshot"; readonly checkpoint: Checkpoint; readonly cursor: string }
+  | { readonly kind: "error"; readonly error: { type: string; message: string }; readonly cursor: string };
+
+export interface Connection extends AsyncIterable<StreamItem> {
+  readonly cursor: string;
+  readonly state: ConnectionState;
+}
+
+/** Read a stream of events, and go on where it broke. */
+export function connect(url: string | URL, options?: ConnectOptions): Connection;
+
+export interface Followed {
+  readonly message: Msg | null;
+  readonly complete: boolean;
+  /** Whether events are missing, and no snapshot has come yet. */
+  readonly gap: boolean;
+  readonly error: { readonly type: string; readonly message: string } | null;
+  readonly cursor: string;
+  readonly fold: ReplyFold;
+}
+
+/** Follow one reply over the network. */
+export function follow(
+  url: string | URL,
+  options?: FoldOptions & ConnectOptions,
+): AsyncGenerator<Followed, void, void>;
+
 export class AgentScopeError extends Error {
   partial: Msg | null;
 }

@@ -6,6 +6,8 @@ import {
   ReplyFold,
   SSEReader,
   bySource,
+  connect,
+  follow,
   loads,
   readEvent,
   snapshots,
@@ -51,6 +53,14 @@ for (const block of message.content) {
 
 const frames = new SSEReader({ lastEventId: "7" }).feed(new Uint8Array());
 for (const frame of frames) console.log(shown(readEvent(loads(frame.data))), frame.id);
+
+for await (const item of connect("/events", { cursor: "7", onState: (state) => console.log(state) })) {
+  if (item.kind === "event") console.log(shown(item.event));
+  else if (item.kind === "snapshot") new ReplyFold({ seed: item.checkpoint });
+  // @ts-expect-error only an event has one
+  else console.log(item.event);
+}
+for await (const { message, gap, cursor } of follow("/events", { replyId: "r" })) console.log(message, gap, cursor);
 
 const one: Msg | null = await toMsg(bySource("main/helper", events));
 for await (const each of toMsgs([], { remember: 3 })) console.log(textContent(each), structuredOutput(each));
