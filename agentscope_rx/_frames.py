@@ -50,8 +50,8 @@ class LineReader:
             chunk = chunk.removeprefix(b"\n")
         if b"\r" in chunk:
             self._after_cr = chunk.endswith(b"\r")
-            chunk = chunk.replace(b"\r\n", b"\n")
-            lines = _LINE_END.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
+            unified = chunk.replace(b"\r\n", b"\n")
+            lines = _LINE_END.split(chunk) if b"\r" in unified else unified.split(b"\n")
         else:
             lines = chunk.split(b"\n")
         rest = lines.pop()

@@ -89,6 +89,10 @@ def test_json_lines_are_cut_at_line_ends_and_the_last_needs_none(size: int) -> N
     assert reader.close() == []
 
 
+def test_a_cr_before_a_crlf_ends_a_line_of_its_own() -> None:
+    assert LineReader().feed(b"a\r\r\nb\r\n\rc\n") == [b"a", b"", b"b", b"", b"c"]
+
+
 def test_what_is_too_long_is_refused_with_the_limit() -> None:
     with pytest.raises(WireError, match="a line is longer than 20 bytes: b'data: aaaa"):
         SSEReader(limit=20).feed(b"data: " + b"a" * 30)
