@@ -128,9 +128,16 @@ class Ledger:
             self._check_interrupt(interrupt, call, state)
         ids = [msg.id for msg in state.context]
         assert ids == self.context, f"the context is {ids}, but should be {self.context}"
-        assert state.cur_iter <= self.max_iters, f"{state.cur_iter} rounds, but the limit is {self.max_iters}"
+        self._check_rounds(call.before, state)
         if self.reply_id:
             self._check_reply(call, state)
+
+    def _check_rounds(self, before: AgentState, state: AgentState) -> None:
+        assert state.cur_iter <= self.max_iters, f"{state.cur_iter} rounds, but the limit is {self.max_iters}"
+        least = before.cur_iter if before.reply_id == state.reply_id else 0
+        if any(isinstance(event, ev.ModelCallStartEvent) and not event.source for event in self.reply):
+            least = max(least, 1)
+        assert state.cur_iter >= least, f"{state.cur_iter} rounds, but there were {least} already"
 
     def _begin(self, reply_id: str, said: Sequence[str], resumed: AssistantMessage | None) -> None:
         if resumed is not None:
