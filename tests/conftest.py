@@ -1,5 +1,6 @@
 """Fixtures that many tests share, and names of tests that are the same in every process."""
 
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -7,6 +8,10 @@ import pytest
 from agentscope_rx.identity import deterministic
 from tests.aimock import aimock as aimock
 from tests.redis_server import redis_server as redis_server
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As in the background of a shell; programs that tests start would inherit it, and no Ctrl-C would end them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
