@@ -1,20 +1,17 @@
-"""Conversations, one after the other, in a process of their own or in this one."""
+"""Conversations, one after the other."""
 
-import faulthandler
 import gc
+import random
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from agentscope_rx.errors import MiddlewareProtocolWarning
 from tests.laws.conversations.converse import converse
 from tests.laws.conversations.virtual_time import run
 
 __all__ = ["play"]
-
-HANGS: Final = 60.0
-"""Real seconds after which a conversation hangs; it takes a few hundredths of one."""
 
 
 def play(seeds: Iterable[int]) -> int:
@@ -27,12 +24,12 @@ def play(seeds: Iterable[int]) -> int:
     lost: list[Any] = []
     count = 0
     before, sys.unraisablehook = sys.unraisablehook, lost.append
+    chance = random.getstate()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", MiddlewareProtocolWarning)
         try:
             for seed in seeds:
-                faulthandler.dump_traceback_later(HANGS, exit=True)
                 try:
                     run(converse(seed))
                     assert lost == [], f"raised where nobody could catch it: {lost}"
@@ -43,6 +40,6 @@ def play(seeds: Iterable[int]) -> int:
             gc.collect()
             assert lost == [], f"raised where nobody could catch it, in one of {count} seeds: {lost}"
         finally:
-            faulthandler.cancel_dump_traceback_later()
             sys.unraisablehook = before
+            random.setstate(chance)
     return count
