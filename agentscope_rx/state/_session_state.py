@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from inspect import iscoroutine
 from typing import final
 
+from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.state._agent_state import AgentState
 
 __all__ = ["SessionState"]
@@ -32,10 +34,25 @@ class SessionState:
         return self._value
 
     def update(self, change: Callable[[AgentState], AgentState]) -> AgentState:
-        """Replace the state by what `change` makes of it, and return that."""
+        """Replace the state by what `change` makes of it, and return that.
+
+        Errors: what `change` raises; `ConfigurationError` if it returns no state. Then nothing is replaced.
+        """
         with self._lock:
-            self._value = change(self._value)
-            return self._value
+            changed = change(self._value)
+            if not isinstance(changed, AgentState):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+                raise _refused(changed)
+            self._value = changed
+            return changed
 
     def __repr__(self) -> str:
         return f"SessionState({self._value!r})"
+
+
+def _refused(changed: object) -> ConfigurationError:
+    if iscoroutine(changed):
+        changed.close()  # pyright: ignore[reportUnknownMemberType] - it is of no type that is known
+        return ConfigurationError("the change of a state is an async function; give a plain one")
+    return ConfigurationError(
+        f"the change of a state returned {changed!r}; return an AgentState, as evolve(state, summary='…')"
+    )

@@ -12,7 +12,7 @@ from reactivex import operators as ops
 from agentscope_rx import operators as agent_ops
 from agentscope_rx.agent import ReActAgent, RuntimeContext
 from agentscope_rx.agent._gate import Gate
-from agentscope_rx.errors import MiddlewareProtocolWarning, SessionBusyError
+from agentscope_rx.errors import ConfigurationError, MiddlewareProtocolWarning, SessionBusyError
 from agentscope_rx.event import AgentEvent, TextBlockStartEvent, ToolResultTextDeltaEvent
 from agentscope_rx.interop import from_async_iterable, to_async_iterable
 from agentscope_rx.message import ToolResultBlock
@@ -350,3 +350,15 @@ def test_a_context_derived_from_a_calls_context_keeps_its_place() -> None:
 
 async def _message(agent: ReActAgent, text: str) -> Any:
     return await agent.call(text).pipe(agent_ops.to_msg())
+
+
+def test_a_change_that_gives_no_state_fails_and_leaves_the_session_as_it_was() -> None:
+    agent = echo()
+    agent.reply("hi").run()
+    before = agent.get_agent_state()
+    wrong: Any = before.context.count  # a function, but of no state
+    with pytest.raises(ConfigurationError, match="return an AgentState"):
+        agent.update_state(wrong).run()
+
+    assert agent.get_agent_state() is before
+    assert agent.reply("and now?").run().text_content == "and now?"
