@@ -317,6 +317,28 @@ export function follow(
   options?: FoldOptions & ConnectOptions,
 ): AsyncGenerator<Followed, void, void>;
 
+/** A message as a page shows it; the same object until an event changes it. */
+export interface Turn {
+  readonly message: Msg;
+  readonly complete: boolean;
+  readonly error: { readonly type: string; readonly message: string } | null;
+}
+
+/** A conversation: what the user has said, the replies, and the subagents' threads. */
+export class Conversation {
+  readonly turns: Turn[];
+  readonly threads: ReadonlyMap<string, Conversation>;
+  /** Of a thread: the tool call that it seems to run for. */
+  readonly anchor: string | null;
+  /** Rules that questions suggest, by the ids of their calls. */
+  readonly rules: ReadonlyMap<string, readonly JsonObject[]>;
+  readonly running: boolean;
+  readonly question: { readonly replyId: string; readonly calls: readonly ToolUseBlock[] } | null;
+  add(message: object): void;
+  take(item: StreamItem): void;
+  apply(event: EventLike): void;
+}
+
 export class AgentScopeError extends Error {
   partial: Msg | null;
 }

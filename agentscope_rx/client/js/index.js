@@ -10,6 +10,7 @@
  */
 
 export { connect, follow } from "./connect.js";
+export { Conversation } from "./conversation.js";
 export { AgentScopeError, ConfigurationError, RefusedError, WireError } from "./errors.js";
 export { ReplyFold } from "./fold/index.js";
 export { SSEReader } from "./frames.js";

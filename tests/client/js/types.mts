@@ -5,6 +5,7 @@ import {
   type Msg,
   ReplyFold,
   SSEReader,
+  Conversation,
   bySource,
   connect,
   follow,
@@ -61,6 +62,11 @@ for await (const item of connect("/events", { cursor: "7", onState: (state) => c
   else console.log(item.event);
 }
 for await (const { message, gap, cursor } of follow("/events", { replyId: "r" })) console.log(message, gap, cursor);
+
+const conversation = new Conversation();
+for await (const item of connect("/events")) conversation.take(item);
+for (const { message, error } of conversation.turns) console.log(textContent(message), error?.message);
+console.log(conversation.threads.get("main/helper")?.anchor, conversation.question?.calls.length);
 
 const one: Msg | null = await toMsg(bySource("main/helper", events));
 for await (const each of toMsgs([], { remember: 3 })) console.log(textContent(each), structuredOutput(each));
