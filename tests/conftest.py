@@ -10,7 +10,7 @@ from tests.aimock import aimock as aimock
 from tests.redis_server import redis_server as redis_server
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # As in the background of a shell; programs that tests start would inherit it, and no Ctrl-C would end them.
+    # As in the background of a shell; programs that tests start would inherit it and hear no Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
