@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,44 @@ class RedisServer:
                 return True
             time.sleep(0.01)
         return False
+
+
+class CutsAnswers:
+    """Between client and server; the first answer to a script never arrives."""
+
+    def __init__(self, port: int) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._server = port
+        self.cut = 0
+        self._over = False
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        relays: list[threading.Thread] = []
+        while not self._over:
+            client, _ = self._listener.accept()
+            relays.append(threading.Thread(target=self._relay, args=(client,)))
+            relays[-1].start()
+        for relay in relays:
+            relay.join()
+
+    def _relay(self, client: socket.socket) -> None:
+        with client, socket.create_connection(("127.0.0.1", self._server)) as server:
+            while request := client.recv(1 << 20):
+                server.sendall(request)
+                answer = server.recv(1 << 20)
+                if b"EVALSHA" in request and not self.cut and not answer.startswith(b"-NOSCRIPT"):
+                    self.cut += 1
+                    break
+                client.sendall(answer)
+
+    def close(self) -> None:
+        self._over = True
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self._thread.join()
+        self._listener.close()
 
 
 def _answers(port: int) -> bool:

@@ -18,6 +18,7 @@ from agentscope_rx.event import (
     TextBlockEndEvent,
     TextBlockStartEvent,
 )
+from agentscope_rx.identity import deterministic
 from agentscope_rx.log import (
     EventLog,
     Gap,
@@ -96,14 +97,15 @@ def deltas(count: int, first: int = 1) -> list[AgentEvent]:
 
 
 def text_reply(count: int, reply_id: str = "r1") -> list[AgentEvent]:
-    """A reply with a text of so many deltas."""
-    return [
-        AgentStartEvent("monday", reply_id, "friend"),
-        TextBlockStartEvent(reply_id, "text-1"),
-        *(TextBlockDeltaEvent(reply_id, "text-1", f"{number} ") for number in range(1, count + 1)),
-        TextBlockEndEvent(reply_id, "text-1"),
-        AgentEndEvent(reply_id),
-    ]
+    """A reply with a text of so many deltas; the same in every process."""
+    with deterministic(f"{reply_id}-"):
+        return [
+            AgentStartEvent("monday", reply_id, "friend"),
+            TextBlockStartEvent(reply_id, "text-1"),
+            *(TextBlockDeltaEvent(reply_id, "text-1", f"{number} ") for number in range(1, count + 1)),
+            TextBlockEndEvent(reply_id, "text-1"),
+            AgentEndEvent(reply_id),
+        ]
 
 
 def events_of(records: Iterable[Record]) -> list[AgentEvent]:

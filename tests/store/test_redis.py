@@ -15,7 +15,7 @@ import redis
 
 from agentscope_rx.errors import ConfigurationError, StateError, StateLoadError, StateSaveError
 from agentscope_rx.store import ABSENT, RedisAgentStateStore
-from tests.redis_server import RedisServer, server_command
+from tests.redis_server import CutsAnswers, RedisServer, server_command
 from tests.store.backends import ANN, a_state
 
 
@@ -49,38 +49,6 @@ async def test_keys_are_as_documented_and_leave_nothing_behind(
     assert client.hget(state, "version") == version.encode()
     await store.delete(ANN)
     assert list(client.scan_iter(f"{prefix}*")) == []
-
-
-class CutsAnswers:
-    """Between client and server; the first answer to a script never arrives."""
-
-    def __init__(self, port: int) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self._server = port
-        self.cut = 0
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            client, _ = self._listener.accept()
-            with client, socket.create_connection(("127.0.0.1", self._server)) as server:
-                while request := client.recv(1 << 20):
-                    if request == b"stop":
-                        return
-                    server.sendall(request)
-                    answer = server.recv(1 << 20)
-                    if b"EVALSHA" in request and not self.cut and not answer.startswith(b"-NOSCRIPT"):
-                        self.cut += 1
-                        break
-                    client.sendall(answer)
-
-    def close(self) -> None:
-        with socket.create_connection(("127.0.0.1", self.port)) as stop:
-            stop.sendall(b"stop")
-        self._thread.join()
-        self._listener.close()
 
 
 @pytest.mark.asyncio
