@@ -16,7 +16,7 @@ import pytest
 
 import agentscope_rx
 from agentscope_rx import ReActAgent, RuntimeContext, event, operators
-from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentEventType
+from agentscope_rx.event import AgentEndEvent, AgentEvent, AgentEventType, AgentResultEvent
 from agentscope_rx.message import ChatUsage, GenerateReason, TextBlock, ToolResultBlock, ToolUseBlock
 from agentscope_rx.model._providers import PROVIDERS
 from agentscope_rx.testing import ScriptedModel, check_call, tool_call
@@ -76,6 +76,7 @@ def test_the_programs_run_one_after_the_other(pasted: dict[str, Any]) -> None:
     assert pasted["answered"].text_content == "It is sunny."
     assert pasted["answered"].id == pasted["question"].reply_id
     assert pasted["state"].user_id == "ann"
+    assert [type(event) for event in pasted["missed"][-2:]] == [AgentResultEvent, AgentEndEvent]
     assert [type(middleware).__name__ for middleware in pasted["watched"]] == [
         "_OnReasoning",
         "_OnActing",
