@@ -91,8 +91,9 @@ class Follower(AsyncIterator[tuple[Record, ...]]):
             raise StopAsyncIteration
         if self._tail is None:
             tail = await self._subscribe()
-            if self._tail is None:
-                self._tail = tail
+            if self._closed:
+                raise StopAsyncIteration
+            self._tail = self._tail or tail
         return self._tail
 
 

@@ -7,7 +7,9 @@ session and a number a line.
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -59,18 +61,21 @@ async def write_twice(kind: str, place: str, name: str, fuse: Fuse, ack: Callabl
 
 
 def at_any_time(kind: str, place: str) -> None:
-    """Sessions that are written to again and again until they are killed."""
+    """Sessions that are written to again and again; they kill themselves when they have for a while."""
     for number in range(10):
         name = f"session-{number}"
-        acknowledged, _ = forked(partial(write_on, kind, place, name), random.uniform(0.02, 0.08))
+        acknowledged, _ = forked(partial(write_on, kind, place, name, random.uniform(0.001, 0.05)))
         print(name, acknowledged)
 
 
-async def write_on(kind: str, place: str, name: str, ack: Callable[[], object]) -> None:
+async def write_on(kind: str, place: str, name: str, span: float, ack: Callable[[], object]) -> None:
     log, key = open_log(kind, place), StreamKey("ann", name)
     for number in itertools.count(1):
         await log.append(key, [delta(number)])
         ack()
+        if number == 5:
+            # From another thread, wherever this one is by then.
+            threading.Timer(span, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
 
 if __name__ == "__main__":
