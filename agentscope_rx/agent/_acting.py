@@ -31,6 +31,7 @@ from agentscope_rx.event import (
 from agentscope_rx.interop import from_coroutine
 from agentscope_rx.message import SUSPENDED, ToolUseBlock
 from agentscope_rx.middleware import ActingInput
+from agentscope_rx.operators import ReplyFold
 from agentscope_rx.tool import Toolkit, run_tool
 
 __all__ = ["acting", "batches", "interrupting"]
@@ -59,7 +60,8 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
     3. Then the questions: about the calls that ask; else about those whose outcome comes from outside.
     4. If every call of the step was denied, not all by rules, `AllToolsDeniedEvent` says so.
     5. A call that has a result in this phase gives that result again, unless the input asks for a rerun, and
-       so do the questions; what has passed the hooks does not pass again.
+       so do the questions; what has passed the hooks does not pass again. One that has a result of a hook's
+       does not run.
     6. A result of which an earlier call of the agent has streamed a part begins afresh.
     7. What runs again begins when what was left before has cleaned up, in bounded time.
     """
@@ -89,8 +91,9 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
         return rx.defer(lambda _: attempt(input))
 
     def attempt(input: ActingInput) -> Observable[AgentEvent]:
+        due = [call for call in input.tool_calls if input.rerun or results.may_run(call.id, run.fold)]
         permitted = permits(
-            input.tool_calls,
+            due,
             toolkit,
             run.permission,
             configured=run.agent.permission is not None,
@@ -118,7 +121,7 @@ def acting(run: Run, act: Act) -> Observable[AgentEvent]:
                 if run.is_stored:
                     yield run.quiet
             waiting = {**{call.id: call for call in permitted.outside}, **suspended}
-            outside = [waiting[call.id] for call in input.tool_calls if call.id in waiting]
+            outside = [waiting[call.id] for call in due if call.id in waiting]
             yield results.said(questions(reply_id, permitted, outside))
             if act.deny and (denied := denied_step(run.fold.content(), {e.call for e in permitted.deny})):
                 yield results.said([AllToolsDeniedEvent(denied, reply_id=reply_id)])
@@ -185,6 +188,10 @@ class _Results:
         if flight is None or rerun:
             flight = self._flights[call_id] = Flight(events, _ends)
         return flight.stream
+
+    def may_run(self, call_id: str, fold: ReplyFold) -> bool:
+        """Return whether a call has no result, or has it from its run; one may be a hook's."""
+        return call_id in self._flights or not fold.has_result(call_id)
 
     def said(self, events: Iterable[AgentEvent]) -> Observable[AgentEvent]:
         """Give the events; if the same was said before, those of then."""

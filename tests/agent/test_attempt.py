@@ -312,7 +312,7 @@ def test_on_agent_may_run_the_call_again_but_not_beside_itself() -> None:
 def test_an_operator_that_lets_go_of_one_attempt_late_may_begin_another() -> None:
     class Again(MiddlewareBase):
         def on_agent(self, agent: Any, ctx: Any, input: AgentInput, next: Phase[AgentInput]) -> Events:
-            return next(input).pipe(ops.timeout(0.01, next(input)))
+            return next(input).pipe(ops.timeout(0.2, next(input)))
 
     @tool
     async def slow() -> str:

@@ -184,3 +184,38 @@ def test_what_runs_again_begins_when_what_was_left_has_cleaned_up(hook: Middlewa
 
     assert record.error is None
     assert doing == ["begin", "end"] * 2
+
+
+class Knowing(MiddlewareBase):
+    """Has an outcome itself, and calls `next` with all calls the same."""
+
+    def on_acting(self, agent: Any, ctx: Any, input: Any, next: Any) -> Observable[AgentEvent]:
+        known = ToolResultBlock.text("known", id=input.tool_calls[0].id)
+        return rx.concat(rx.of(ev.ExternalExecutionResultEvent("", [known])), next(input))
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_a_call_that_has_a_result_of_a_hook_does_not_run_and_is_not_handed_out(external: bool) -> None:
+    runs: list[int] = []
+
+    @tool(external=external)
+    async def count(to: int) -> str:
+        """Count."""
+        runs.append(to)
+        return f"counted to {to}"
+
+    script = ScriptedModel([tool_call("count", to=2), tool_call("count", to=3)], "fin")
+    record = check_call(ReActAgent("Friday", model=script, toolkit=[count], middlewares=[Knowing()]), "go")
+
+    assert record.message is not None
+    results = record.message.get_content_blocks(ToolResultBlock)
+    asked = [
+        call.input["to"]
+        for e in record.events
+        if isinstance(e, ev.RequireExternalExecutionEvent)
+        for call in e.tool_calls
+    ]
+    assert [result.text_content for result in results] == (
+        ["known"] if external else ["known", "counted to 3"]
+    )
+    assert (runs, asked) == (([], [3]) if external else ([3], []))

@@ -144,6 +144,12 @@ class FoldState:
         """The ids of calls whose result has begun and not ended."""
         return frozenset(id for id, group in self.calls.items() if group.is_torn)
 
+    def has_result(self, call_id: str) -> bool:
+        """Return whether the newest call of that id has a result, and not one that comes later."""
+        group = self.calls.get(call_id)
+        result = None if group is None else group.own_result
+        return result is not None and not result.open
+
     @property
     def superseded(self) -> frozenset[str]:
         """The ids of unfinished calls that were made before the newest model call."""

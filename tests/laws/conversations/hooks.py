@@ -14,7 +14,7 @@ from reactivex.disposable import CompositeDisposable
 
 from agentscope_rx import event as ev, operators as agent_ops
 from agentscope_rx.event import AgentEvent
-from agentscope_rx.message import GenerateReason
+from agentscope_rx.message import GenerateReason, ToolCallState, ToolResultBlock, ToolUseBlock
 from agentscope_rx.middleware import MiddlewareBase, on_acting, on_agent, on_model_call, on_reasoning
 from tests.laws.conversations.world import World, mark_of
 from tests.laws.harmful import OPERATORS
@@ -160,6 +160,47 @@ class _Approving(MiddlewareBase):
         return next(input).pipe(ops.map(approved), ops.merge(max_concurrent=1))
 
 
+class _Asking(MiddlewareBase):
+    """Asks about every call before it may run."""
+
+    def on_acting(self, agent: Any, ctx: Any, input: Any, next: Any) -> Events:
+        new = [call for call in input.tool_calls if call.state is ToolCallState.PENDING]
+        if not new:
+            return next(input)
+        return rx.of(
+            ev.RequireUserConfirmEvent("", [evolve(call, state=ToolCallState.ASKING) for call in new]),
+            ev.RequestStopEvent("a hook asks", GenerateReason.PERMISSION_ASKING),
+        )
+
+
+class _Knowing(MiddlewareBase):
+    """Has the outcome of some calls, and lets the others run."""
+
+    def __init__(self, r: Random) -> None:
+        self._r = r
+
+    def on_acting(self, agent: Any, ctx: Any, input: Any, next: Any) -> Events:
+        known = [call for call in input.tool_calls if self._r.random() < 0.3]
+        rest = [call for call in input.tool_calls if call not in known]
+        outcomes = [ToolResultBlock.text(f"{call.input.get('key')} known", id=call.id) for call in known]
+        said = rx.of(ev.ExternalExecutionResultEvent("", outcomes)) if outcomes else rx.empty()
+        return rx.concat(said, next(evolve(input, tool_calls=rest)))
+
+
+class _Inventing(MiddlewareBase):
+    """Answers what nobody has asked, gives outcomes of no call, and asks about none."""
+
+    def on_acting(self, agent: Any, ctx: Any, input: Any, next: Any) -> Events:
+        call = ToolUseBlock(f"{mark_of(ctx)} nobody's", "quick", {})
+        return next(input).pipe(
+            ops.start_with(
+                ev.UserConfirmResultEvent("", [ev.ConfirmResult(True, call), ev.ConfirmResult(False, None)]),
+                ev.RequireUserConfirmEvent("", [call]),
+                ev.RequireExternalExecutionEvent("", []),
+            )
+        )
+
+
 class _Skipping(MiddlewareBase):
     """Lets some calls not run, and the others in another order."""
 
@@ -274,6 +315,16 @@ HOOKS: Final[dict[str, Hook]] = {
     "stop in the middle": _random(on_model_call, lambda r: sometimes(r, 0.2, stop_in_the_middle)),
     "stop when denied": _of(on_acting, stop_when_all_are_denied),
     "approve": Hook(lambda world, r: _Approving()),
+    "ask": Hook(lambda world, r: _Asking()),
+    "know": Hook(lambda world, r: _Knowing(r), Spoils.RESULTS),
+    "invent": Hook(lambda world, r: _Inventing(), Spoils.REASONS),
+    "no questions": _of(
+        on_acting,
+        without(ev.RequireUserConfirmEvent, ev.RequireExternalExecutionEvent),
+        spoils=Spoils.REASONS,
+    ),
+    "no stops": _of(on_acting, without(ev.RequestStopEvent)),
+    "no answers": _of(on_agent, without(ev.UserConfirmResultEvent), spoils=Spoils.VIEW),
     "skip": Hook(lambda world, r: _Skipping(r), Spoils.RESULTS),
     "twice": Hook(lambda world, r: _Twice(), Spoils.REASONS),
     "cached": Hook(lambda world, r: _Cached(r)),
